@@ -1,0 +1,146 @@
+//! What can be waited for: a closed set, one file a kind. Each kind has a probe (I/O) and a pure classification.
+//!
+//! A new kind is one file here, a variant of [`Target`], its arms, and its cases.
+
+pub mod file;
+pub mod rds_snapshot;
+pub mod s3_object;
+mod text;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+pub use file::File;
+pub use rds_snapshot::RdsSnapshot;
+pub use s3_object::S3Object;
+pub use text::BadTarget;
+
+use crate::wait::Status;
+
+/// Something to wait for, complete: nothing in it depends on where it is read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Target {
+    /// A snapshot of an RDS instance, satisfied when available.
+    RdsSnapshot(RdsSnapshot),
+    /// An S3 object, satisfied when it exists, or is gone.
+    S3Object(S3Object),
+    /// A file of this machine, satisfied when it exists, or is gone.
+    File(File),
+}
+
+/// The condition on something that can be there or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// It is there.
+    #[default]
+    Exists,
+    /// It is gone.
+    Deleted,
+}
+
+impl Until {
+    /// The word of the interface.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Exists => "exists",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// Where a short form is read: it takes the region and account of whoever reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Here {
+    /// Region, such as `eu-central-1`.
+    pub region: Option<String>,
+    /// Account, twelve digits.
+    pub account: Option<String>,
+}
+
+/// What one look at a target saw, already in our terms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// It is what was waited for.
+    Satisfied(Status),
+    /// It is there, or may still come; not yet what was waited for.
+    Pending(Status),
+    /// It will never be what was waited for; the text says why.
+    Failed(Status, String),
+    /// The service is sure that it is not there, and it should be.
+    Missing,
+    /// Looking is not allowed, or not possible as things are set up; the text names the missing permission or setting.
+    Denied(String),
+    /// No answer this time: throttled, time-out, 5xx, expired credentials. A pass like any other.
+    Unknown(String),
+}
+
+/// The port to whatever is waited for.
+#[async_trait]
+pub trait Look: Send + Sync + std::fmt::Debug {
+    /// Looks once. It never fails: what went wrong is part of what was seen.
+    async fn look(&self, target: &Target) -> Seen;
+}
+
+impl Target {
+    /// The word for its kind.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::RdsSnapshot(_) => "rds-snapshot",
+            Self::S3Object(_) => "s3-object",
+            Self::File(_) => "file",
+        }
+    }
+
+    /// Everything that changes the meaning, in one text: two targets are the same exactly if their keys are.
+    #[must_use]
+    pub fn key(&self) -> String {
+        match self {
+            Self::RdsSnapshot(t) => t.key(),
+            Self::S3Object(t) => t.key(),
+            Self::File(t) => t.key(),
+        }
+    }
+
+    /// The condition, for the kinds that have one.
+    #[must_use]
+    pub fn until(&self) -> Option<Until> {
+        match self {
+            Self::RdsSnapshot(_) => None,
+            Self::S3Object(t) => Some(t.until),
+            Self::File(t) => Some(t.until),
+        }
+    }
+
+    /// The region that holds it, where it has one.
+    #[must_use]
+    pub fn region(&self) -> Option<&str> {
+        match self {
+            Self::RdsSnapshot(t) => Some(&t.region),
+            Self::S3Object(_) | Self::File(_) => None,
+        }
+    }
+
+    /// The account that holds it, where it is known.
+    #[must_use]
+    pub fn account(&self) -> Option<&str> {
+        match self {
+            Self::RdsSnapshot(t) => Some(&t.account),
+            Self::S3Object(_) | Self::File(_) => None,
+        }
+    }
+}
+
+/// The string that people type for it.
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::RdsSnapshot(t) => t.fmt(f),
+            Self::S3Object(t) => t.fmt(f),
+            Self::File(t) => t.fmt(f),
+        }
+    }
+}
