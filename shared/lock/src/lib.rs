@@ -21,9 +21,9 @@ pub mod sqlite;
 pub mod store;
 
 pub use clock::{Clock, HandClock, OsRandom, Random, SeededRandom, SystemClock};
-pub use memory::MemoryStore;
+pub use memory::{Counts, MemoryStore};
 #[cfg(feature = "s3")]
 pub use s3::{Encryption, S3Store};
 #[cfg(feature = "sqlite")]
-pub use sqlite::SqliteStore;
+pub use sqlite::{SqliteFile, SqliteStore};
 pub use store::{Listed, Page, Store, StoreError, Stored, Token, Write};

@@ -98,11 +98,13 @@ pub enum StoreError {
         /// What the store said.
         message: String,
     },
-    /// No answer to a read, or one that may be different in a moment: time-out, 5xx, throttling, busy.
+    /// No answer to a read, or one that may be different in a moment: time-out, 5xx, throttling, busy, credentials that
+    /// have expired, a clock that the store finds too far off. Of a write it says that nothing was written: a write
+    /// that may have been is [`Write::Unknown`].
     #[error("the store did not answer: {0}")]
     Unavailable(String),
     /// The store or the request is set up wrongly: no such bucket, conditional writes not implemented, a key that is
-    /// too long, missing or expired credentials, a file that is no database.
+    /// too long, missing credentials, a file that is no database.
     #[error("the store cannot do this: {0}")]
     Unusable(String),
 }
@@ -119,13 +121,13 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Writes `body` if there is nothing under `key`.
     ///
     /// # Errors
-    /// [`StoreError::Denied`] or [`StoreError::Unusable`], and then nothing was or will be written.
+    /// [`StoreError`], and then nothing was or will be written.
     async fn create(&self, key: &str, body: Vec<u8>) -> Result<Write, StoreError>;
 
     /// Writes `body` over the version `token`.
     ///
     /// # Errors
-    /// [`StoreError::Denied`] or [`StoreError::Unusable`], and then nothing was or will be written.
+    /// [`StoreError`], and then nothing was or will be written.
     async fn replace(&self, key: &str, token: &Token, body: Vec<u8>) -> Result<Write, StoreError>;
 
     /// A page of what lies under `prefix`; `after` is the page before's [`Page::next`].
