@@ -9,11 +9,14 @@ pub mod sqs;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::message::LONGEST_BODY;
 
 pub use memory::MemoryQueue;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteQueue;
-pub use sqs::SqsQueue;
+pub use sqs::{BadQueueUrl, SqsQueue};
 
 /// The longest that a queue delays one message; longer delays go by hops.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(900);
@@ -79,4 +82,55 @@ pub trait Queue: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// [`QueueError`].
     async fn bury(&self, body: &str, reason: &str) -> Result<bool, QueueError>;
+
+    /// When the next message is due, by the time of day, also one that is hidden; none: the queue is empty, or it cannot
+    /// tell.
+    ///
+    /// # Errors
+    /// [`QueueError`].
+    async fn next_due(&self) -> Result<Option<Timestamp>, QueueError> {
+        Ok(None)
+    }
+}
+
+/// Why no queue takes `body`, by the rules of the strictest one: SQS takes 1 to 262,144 bytes of the characters that
+/// XML 1.0 allows.
+fn refusal(body: &str) -> Option<QueueError> {
+    let why = if body.is_empty() {
+        "the body is empty".to_owned()
+    } else if body.len() > LONGEST_BODY {
+        format!("the body has {} bytes, at most {LONGEST_BODY} are taken", body.len())
+    } else {
+        let c = body.chars().find(|c| !is_taken(*c))?;
+        format!("the body holds U+{:04X}, which queues do not take", u32::from(c))
+    };
+    Some(QueueError::Refused(why))
+}
+
+/// Whether queues take this character.
+fn is_taken(c: char) -> bool {
+    !matches!(c, '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_measured_in_bytes_and_not_in_characters() {
+        assert_eq!(refusal(&"a".repeat(LONGEST_BODY)), None);
+        assert!(refusal(&"待".repeat(LONGEST_BODY / 3 + 1)).is_some());
+    }
+
+    #[test]
+    fn characters_that_sqs_does_not_take_are_refused_and_named() {
+        assert_eq!(refusal("tab\t, line\n, return\r, \u{fffd}, \u{10ffff}"), None);
+        for (body, name) in [("bell \u{7}", "U+0007"), ("last \u{ffff}", "U+FFFF")] {
+            let Some(QueueError::Refused(why)) = refusal(body) else {
+                panic!("{body:?} was taken");
+            };
+            assert!(why.contains(name), "{why}");
+        }
+        assert!(refusal("").is_some());
+    }
 }
