@@ -5,7 +5,7 @@ pub mod rds_copy;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-pub use rds_copy::{CopyRequest, CopySettings, RdsCopy, Tags};
+pub use rds_copy::{CopyRequest, CopySettings, RdsCopy, RdsJobs, Tags};
 
 use crate::target::Target;
 
@@ -45,6 +45,9 @@ pub enum PrepareError {
     /// The request is wrong; the sentence names the field and what it takes.
     #[error("{0}")]
     Bad(String),
+    /// Nobody wants such a copy: its source is a copy itself.
+    #[error("{0}")]
+    Unwanted(String),
     /// Its source could not be looked at this time; the same request may be tried again.
     #[error("{0}")]
     Later(String),

@@ -7,6 +7,8 @@ pub mod rds_snapshot;
 pub mod s3_object;
 mod text;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +17,8 @@ pub use rds_snapshot::RdsSnapshot;
 pub use s3_object::S3Object;
 pub use text::BadTarget;
 
+use self::s3_object::Regions;
+use crate::aws::{Aws, Fault};
 use crate::wait::Status;
 
 /// Something to wait for, complete: nothing in it depends on where it is read.
@@ -49,6 +53,16 @@ impl Until {
             Self::Deleted => "deleted",
         }
     }
+
+    /// What it means that a thing is there, or is surely not.
+    fn seen(self, there: bool) -> Seen {
+        match (self, there) {
+            (Self::Exists, true) => Seen::Satisfied(Status::new("exists")),
+            (Self::Exists, false) => Seen::Pending(Status::new("absent")),
+            (Self::Deleted, true) => Seen::Pending(Status::new("exists")),
+            (Self::Deleted, false) => Seen::Satisfied(Status::new("deleted")),
+        }
+    }
 }
 
 /// Where a short form is read: it takes the region and account of whoever reads it.
@@ -58,6 +72,16 @@ pub struct Here {
     pub region: Option<String>,
     /// Account, twelve digits.
     pub account: Option<String>,
+}
+
+impl Here {
+    /// The account of whoever reads; STS is asked where nobody said it.
+    pub(crate) async fn own_account(&self, aws: &Aws) -> Result<String, Fault> {
+        match &self.account {
+            Some(account) => Ok(account.clone()),
+            None => aws.account().await,
+        }
+    }
 }
 
 /// What one look at a target saw, already in our terms.
@@ -82,6 +106,44 @@ pub enum Seen {
 pub trait Look: Send + Sync + std::fmt::Debug {
     /// Looks once. It never fails: what went wrong is part of what was seen.
     async fn look(&self, target: &Target) -> Seen;
+}
+
+/// Looks at targets where they really are.
+#[derive(Debug)]
+pub struct Targets {
+    aws: Option<Arc<Aws>>,
+    here: Here,
+    regions: Regions,
+}
+
+impl Targets {
+    /// Without `aws` only files can be looked at. `here` tells our own account, where it is known; otherwise STS is
+    /// asked on first need.
+    #[must_use]
+    pub fn new(aws: Option<Arc<Aws>>, here: Here) -> Self {
+        Self {
+            aws,
+            here,
+            regions: Regions::default(),
+        }
+    }
+}
+
+#[async_trait]
+impl Look for Targets {
+    async fn look(&self, target: &Target) -> Seen {
+        match (target, self.aws.as_deref()) {
+            (Target::File(file), _) => file.look().await,
+            (Target::S3Object(object), Some(aws)) => object.look(aws, &self.regions).await,
+            (Target::RdsSnapshot(snapshot), Some(aws)) => {
+                let own = self.here.own_account(aws).await.ok();
+                snapshot.look(aws, own.as_deref()).await
+            }
+            (Target::S3Object(_) | Target::RdsSnapshot(_), None) => Seen::Denied(format!(
+                "{target} is in AWS, and nothing here is set up for AWS: set a region and credentials"
+            )),
+        }
+    }
 }
 
 impl Target {

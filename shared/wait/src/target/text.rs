@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::rds_snapshot::NO_CLUSTERS;
 use super::{File, Here, RdsSnapshot, S3Object, Target, Until};
 
 /// A target that cannot be.
@@ -79,7 +80,7 @@ impl Target {
             }
         };
         let need = |name: &str| {
-            word(fields, name)?
+            text(fields, name)?
                 .ok_or_else(|| BadTarget::new(format!("target.{name} is missing: a target of kind {kind} takes it")))
         };
         match kind {
@@ -87,16 +88,16 @@ impl Target {
                 if until.is_some() {
                     return Err(BadTarget::new("target.until does not go with kind rds-snapshot"));
                 }
-                let here = Here {
-                    region: word(fields, "region")?
-                        .map(str::to_owned)
-                        .or_else(|| here.region.clone()),
-                    account: word(fields, "account")?
-                        .map(str::to_owned)
-                        .or_else(|| here.account.clone()),
-                };
-                Ok(Self::RdsSnapshot(RdsSnapshot::short(need("id")?, &here)?))
+                RdsSnapshot::from_fields(
+                    need("id")?,
+                    word(fields, "region")?,
+                    word(fields, "account")?,
+                    word(fields, "partition")?,
+                    here,
+                )
+                .map(Self::RdsSnapshot)
             }
+            "rds-cluster-snapshot" => Err(BadTarget::new(format!("target.kind is {kind:?}: {NO_CLUSTERS}"))),
             "s3-object" => Ok(Self::S3Object(S3Object::new(
                 need("bucket")?,
                 need("key")?,
@@ -110,15 +111,160 @@ impl Target {
     }
 }
 
-/// A text field; empty, `None` and `null` values count as unset.
+/// An optional text; blank, `None` and `null` count as unset.
 fn word<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, BadTarget> {
+    Ok(text(fields, name)?.filter(|text| !matches!(text.trim(), "" | "None" | "null")))
+}
+
+/// A text as it stands: a bucket, a key or a file may well be called `null`.
+fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, BadTarget> {
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if matches!(text.as_str(), "" | "None" | "null") && name != "key" => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(other) => Err(BadTarget::new(format!(
             "target.{name} is {}: it takes a text",
             crate::event::kind_of(other)
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn here() -> Here {
+        Here {
+            region: Some("eu-central-1".to_owned()),
+            account: Some("123456789012".to_owned()),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Target, BadTarget> {
+        Target::parse(text, None, &here())
+    }
+
+    fn read(value: Value) -> Result<Target, BadTarget> {
+        Target::from_value(&value, None, &here())
+    }
+
+    #[test]
+    fn what_is_shown_of_a_target_is_read_back_as_the_same_target() {
+        for text in [
+            "arn:aws:rds:us-east-1:123456789012:snapshot:rds:app-db-2026-01-15-03-04",
+            "arn:aws-cn:rds:cn-north-1:123456789012:snapshot:manual-1",
+            "arn:aws-x:rds:us-east-1:123456789012:snapshot:odd-partition",
+            "rds:snapshot/Mixed-Case",
+            "s3://bucket/a?b#c%20//日本/",
+            "file:/tmp/a b",
+        ] {
+            let target = parse(text).unwrap();
+            assert_eq!(parse(&target.to_string()).unwrap(), target, "{text}");
+            assert_eq!(read(serde_json::to_value(&target).unwrap()).unwrap(), target, "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_differ_exactly_where_the_meaning_differs() {
+        let deleted = |text: &str| Target::parse(text, Some(Until::Deleted), &here()).unwrap().key();
+        let exists = |text: &str| parse(text).unwrap().key();
+        let keys = [
+            exists("s3://bucket/a"),
+            deleted("s3://bucket/a"),
+            exists("s3://bucket/a/"),
+            exists("s3://bucket/A"),
+            exists("s3://bucket/a%2F"),
+            exists("s3://bucket//a"),
+            exists("s3://other/a"),
+            exists("file:/bucket/a"),
+            deleted("file:/bucket/a"),
+            exists("file:/bucket//a"),
+            exists("rds:snapshot/a"),
+            exists("rds:snapshot/rds:a"),
+            exists("arn:aws:rds:us-east-1:123456789012:snapshot:a"),
+            exists("arn:aws:rds:eu-central-1:999999999999:snapshot:a"),
+            exists("arn:aws-x:rds:eu-central-1:123456789012:snapshot:a"),
+        ];
+        let different: std::collections::BTreeSet<_> = keys.iter().collect();
+        assert_eq!(different.len(), keys.len());
+        for (one, same) in [
+            ("rds:snapshot/a", "arn:aws:rds:eu-central-1:123456789012:snapshot:a"),
+            ("rds:snapshot/My-Snap", "rds:snapshot/my-snap"),
+        ] {
+            assert_eq!(exists(one), exists(same));
+        }
+    }
+
+    #[test]
+    fn s3_and_files_need_neither_region_nor_account_and_a_short_snapshot_needs_both() {
+        let nowhere = Here::default();
+        assert!(Target::parse("s3://bucket/a", None, &nowhere).is_ok());
+        assert!(Target::parse("file:/a", None, &nowhere).is_ok());
+        assert!(Target::parse("arn:aws:rds:us-east-1:123456789012:snapshot:a", None, &nowhere).is_ok());
+        let short = |here: &Here| Target::parse("rds:snapshot/a", None, here).unwrap_err();
+        assert!(matches!(short(&nowhere), BadTarget::NeedsRegion(_)));
+        let region_only = Here {
+            account: None,
+            ..here()
+        };
+        assert!(matches!(short(&region_only), BadTarget::NeedsAccount(_)));
+    }
+
+    #[test]
+    fn the_object_form_is_read_with_its_condition_and_unset_values() {
+        let deleted = read(json!({"kind": "s3-object", "bucket": "null", "key": "None", "until": "deleted"})).unwrap();
+        assert_eq!(
+            deleted,
+            Target::parse("s3://null/None", Some(Until::Deleted), &here()).unwrap()
+        );
+        let plain = parse("rds:snapshot/a").unwrap();
+        for unset in [json!(null), json!(""), json!("None"), json!("null"), json!(" ")] {
+            let object = json!({"kind": "rds-snapshot", "id": "a", "region": unset, "account": unset});
+            assert_eq!(read(object).unwrap(), plain, "{unset}");
+        }
+        let arn = "arn:aws:rds:us-east-1:999999999999:snapshot:a";
+        assert_eq!(
+            read(json!({"kind": "rds-snapshot", "id": arn})).unwrap(),
+            parse(arn).unwrap()
+        );
+    }
+
+    #[test]
+    fn whatever_is_no_target_is_refused_with_a_sentence_that_names_it() {
+        let arn = "arn:aws:rds:us-east-1:999999999999:snapshot:a";
+        for (value, names) in [
+            (json!("nonsense"), "nonsense"),
+            (json!(7), "a number"),
+            (json!({"bucket": "abc"}), "kind"),
+            (json!({"kind": "volcano"}), "volcano"),
+            (
+                json!({"kind": "rds-cluster-snapshot", "id": "a"}),
+                "not supported by this version",
+            ),
+            (json!({"kind": "s3-object", "bucket": "abc"}), "target.key"),
+            (json!({"kind": "s3-object", "bucket": 3, "key": "k"}), "target.bucket"),
+            (
+                json!({"kind": "s3-object", "bucket": "abc", "key": "k", "until": "gone"}),
+                "target.until",
+            ),
+            (
+                json!({"kind": "rds-snapshot", "id": "a", "until": "exists"}),
+                "target.until",
+            ),
+            (
+                json!({"kind": "rds-snapshot", "id": arn, "region": "eu-west-1"}),
+                "eu-west-1",
+            ),
+            (json!({"kind": "rds-snapshot", "id": "a", "account": "12"}), "12"),
+            (json!({"kind": "file"}), "target.path"),
+        ] {
+            let error = read(value.clone()).unwrap_err().to_string();
+            assert!(error.contains(names), "{value}: {error}");
+        }
+        let error = Target::parse(arn, Some(Until::Deleted), &here())
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("until"), "{error}");
     }
 }
