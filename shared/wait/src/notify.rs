@@ -77,3 +77,47 @@ impl Notify for LogOnly {
         Told::Sent
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::{File, Until};
+    use crate::wait::{Extra, OutcomeKind};
+
+    fn from_to(started_at: &str, at: &str) -> Announcement {
+        Announcement {
+            wait: "w1".to_owned(),
+            target: Target::File(File {
+                path: "/tmp/done".to_owned(),
+                until: Until::Exists,
+            }),
+            outcome: Outcome {
+                kind: OutcomeKind::Completed,
+                limit: None,
+                reason: "it is there".to_owned(),
+                at: at.parse().unwrap(),
+                extra: Extra::new(),
+            },
+            passes: 1,
+            started_at: started_at.parse().unwrap(),
+            status: None,
+        }
+    }
+
+    #[test]
+    fn the_duration_is_from_the_start_to_the_outcome_and_never_below_nothing() {
+        for (started_at, at, seconds) in [
+            ("2026-01-15T03:00:00Z", "2026-01-15T03:04:05Z", 245),
+            ("2026-01-15T03:00:00Z", "2026-01-15T03:00:00Z", 0),
+            ("2026-01-15T03:00:01Z", "2026-01-15T03:00:00Z", 0),
+        ] {
+            assert_eq!(from_to(started_at, at).duration(), Duration::from_secs(seconds));
+        }
+    }
+
+    #[tokio::test]
+    async fn without_a_channel_an_outcome_counts_as_told() {
+        let announcement = from_to("2026-01-15T03:00:00Z", "2026-01-15T03:04:05Z");
+        assert_eq!(LogOnly.tell(&announcement).await, Told::Sent);
+    }
+}
