@@ -1,6 +1,30 @@
 //! Payloads in, requests out: pure.
+//!
+//! A payload is told apart by its content, never by trial:
+//!
+//! | it has | it is |
+//! |---|---|
+//! | `Records` | a list: each record by its `eventSource` — S3, SQS (its body again), SNS (its message again) |
+//! | `detail-type` | an EventBridge event: by `source` S3 or RDS, anything delivered by CloudTrail is ignored |
+//! | `Type` with `Message` or `TopicArn` | an SNS envelope (within SQS): its message again |
+//! | `Event ID` or `Event Source` | an event of an RDS event subscription |
+//! | `Event` = `s3:TestEvent` | what S3 sends when a notification is set up |
+//! | anything else | a request in JSON: [`direct`] |
+//!
+//! JSON that was put into a string once too often is unwrapped one level. Unknown fields are passed over.
+
+mod fields;
+mod rds;
+mod request;
+mod s3;
+mod settle;
+#[cfg(test)]
+mod tests;
+mod wrapped;
 
 use serde_json::Value;
+
+pub use request::{direct, raw, raw_body};
 
 /// What a JSON value is, in words for messages.
 pub(crate) fn kind_of(value: &Value) -> &'static str {
@@ -33,10 +57,21 @@ pub enum Wanted {
     },
     /// A wait.
     Start(Request),
-    /// An early look at a target, if it is waited for.
+    /// An early look at a target, if it is waited for. One that follows a [`Wanted::Start`] of the same target, and that
+    /// start created the wait, has nothing to hurry: the first look is on its way.
     Wake(Target),
     /// Nothing; the text says why.
     Ignored(String),
+}
+
+/// One thing that a payload asks for, or the reason why nobody understands it. A bad one says nothing of its neighbours.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// The SQS message that it came in, if it came in one: what a batch answer names. An outer message counts, not one
+    /// wrapped in it.
+    pub message_id: Option<String>,
+    /// What is asked for.
+    pub wanted: Result<Wanted, BadEvent>,
 }
 
 /// What the reading of events depends on beside the payload.
@@ -48,9 +83,11 @@ pub struct Rules {
     pub policy: Policy,
     /// What a created object means.
     pub on_object_created: OnObjectCreated,
-    /// Bucket and prefix of our own store: what happens under it starts nothing.
+    /// Bucket and prefix of our own store: what happens under it starts nothing. An empty prefix is the whole bucket.
     pub own_store: Option<(String, String)>,
-    /// The identity of requests that carry none of their own.
+    /// Whether files are of this machine: not where messages come from anywhere.
+    pub files: bool,
+    /// The identity of requests that carry none of their own and came in no envelope that has one.
     pub origin: String,
 }
 
@@ -68,3 +105,13 @@ pub enum OnObjectCreated {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the event is not understood: {0}")]
 pub struct BadEvent(pub String);
+
+/// Reads a payload: everything that it asks for, in the order in which it is to be done. A list without records asks for
+/// nothing; a payload that is no event at all is one item that says so.
+///
+/// Of several records about one S3 object the latest start and the latest removal count, in the order of their
+/// sequencers; the others are ignored with that reason.
+#[must_use]
+pub fn read(payload: &Value, rules: &Rules) -> Vec<Item> {
+    settle::settle(wrapped::unwrap(payload, rules))
+}

@@ -114,3 +114,178 @@ pub(crate) fn ascii(json: &str) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::target::{S3Object, Target, Until};
+    use crate::wait::{Outcome, OutcomeKind, Owed, Past, Policy, Status};
+
+    fn message(key: &str) -> Message {
+        let at: Timestamp = "2026-03-02T08:30:00Z".parse().unwrap();
+        let outcome = Outcome {
+            kind: OutcomeKind::Completed,
+            limit: None,
+            reason: key.to_owned(),
+            at,
+            extra: Extra::new(),
+        };
+        Message {
+            v: VERSION,
+            wait: Wait {
+                id: "w1".to_owned(),
+                target: Target::S3Object(S3Object {
+                    bucket: "example-data".to_owned(),
+                    key: key.to_owned(),
+                    until: Until::Deleted,
+                }),
+                policy: Policy::default(),
+                origin: format!("s3:example-data/{key}#01"),
+                home: "123456789012/timers".to_owned(),
+                job: None,
+                job_started: None,
+                started_at: at,
+                status: Some(Status::new("present").at(Some(7))),
+                ever_seen: true,
+                denied: 1,
+                missing: 2,
+                history: vec![Past {
+                    wait: "w0".to_owned(),
+                    origin: "event-0".to_owned(),
+                    outcome: OutcomeKind::GaveUp,
+                }],
+                owed: vec![Owed {
+                    wait: "w0".to_owned(),
+                    outcome,
+                    passes: 3,
+                    started_at: at,
+                    status: None,
+                }],
+                extra: Extra::new(),
+            },
+            count: 4,
+            token: Token::new("\"d41d8cd98f00b204\""),
+            msg: "m1".to_owned(),
+            seen: Some(Token::new("\"e5f6\"")),
+            not_before: Some(at),
+            tries: 2,
+            extra: Extra::new(),
+        }
+    }
+
+    /// A timer in JSON with one field changed, or taken away by null.
+    fn with(name: &str, value: Value) -> String {
+        let mut json = serde_json::to_value(message("a")).unwrap();
+        if value.is_null() {
+            json.as_object_mut().unwrap().remove(name);
+        } else {
+            json[name] = value;
+        }
+        json.to_string()
+    }
+
+    #[test]
+    fn a_timer_reads_back_the_same_whatever_is_in_it_and_its_body_is_printable_ascii() {
+        for key in [
+            "a",
+            "",
+            "\u{0}\u{7}\u{1f}\u{7f}\u{80}\u{9f}\t\r\n",
+            "\u{fffe}\u{ffff}\u{feff}\u{2028}",
+            "🐟👩‍👩‍👧 日本 é",
+            "\u{10ffff}",
+            "\"\\/ %2F + \\u0041 {'}",
+        ] {
+            let message = message(key);
+            let body = message.to_body();
+            assert!(body.bytes().all(|b| (b' '..=b'~').contains(&b)), "{body}");
+            assert_eq!(Body::parse(&body), Ok(Body::Timer(Box::new(message))), "{key:?}");
+        }
+    }
+
+    #[test]
+    fn fields_of_a_later_release_are_kept() {
+        let mut sent = message("a");
+        let later = json!({"of": [null, 1.5, {"x": "\u{ffff}"}]});
+        for extra in [
+            &mut sent.extra,
+            &mut sent.wait.extra,
+            &mut sent.wait.policy.extra,
+            &mut sent.wait.owed[0].outcome.extra,
+        ] {
+            extra.insert("later".to_owned(), later.clone());
+            extra.insert("nothing".to_owned(), Value::Null);
+        }
+        let Ok(Body::Timer(read)) = Body::parse(&sent.to_body()) else {
+            panic!("{}", sent.to_body());
+        };
+        assert_eq!(*read, sent);
+        assert_eq!(read.to_body(), sent.to_body());
+    }
+
+    #[test]
+    fn a_timer_of_a_later_release_is_told_apart_whatever_else_is_in_it() {
+        for (body, version) in [
+            (with("v", json!(2)), 2),
+            (with("v", json!(u64::MAX)), u32::MAX),
+            (json!({"v": 7, "wait": "w1", "count": 0}).to_string(), 7),
+        ] {
+            assert_eq!(Body::parse(&body), Ok(Body::Newer(version)), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_nobody_will_ever_understand_says_why() {
+        for (body, says) in [
+            (String::new(), "not JSON"),
+            ("hello".to_owned(), "not JSON"),
+            ("{'v': 1}".to_owned(), "not JSON"),
+            ("[".repeat(100_000), "not JSON"),
+            ("null".to_owned(), "it is null"),
+            ("true".to_owned(), "a truth value"),
+            ("[]".to_owned(), "a list"),
+            ("\"{}\"".to_owned(), "a text"),
+            (with("v", json!(0)), "v is 0"),
+            (with("v", json!(-1)), "v is -1"),
+            (with("v", json!(1.5)), "v is 1.5"),
+            (with("v", json!("1")), "v is \"1\""),
+            (with("count", json!(0)), "count is 0"),
+            (with("count", json!(-1)), "-1"),
+            (with("count", json!(1.5)), "1.5"),
+            (with("count", json!("1")), "string"),
+            (with("count", json!(4_294_967_296_u64)), "4294967296"),
+            (with("count", Value::Null), "count"),
+            (with("token", Value::Null), "token"),
+            (with("msg", json!(1)), "1"),
+            (with("wait", json!({})), "id"),
+            (with("wait", json!("w1")), "w1"),
+        ] {
+            match Body::parse(&body) {
+                Err(BadBody(why)) => assert!(why.contains(says), "{body}: {why}"),
+                other => panic!("{body}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn any_other_object_is_a_raw_message() {
+        for value in [
+            json!({}),
+            json!({"target": "s3://example-data/a", "v": 9}),
+            json!({"wait": 1}),
+        ] {
+            for body in [value.to_string(), format!("\u{feff} {value}\r\n")] {
+                assert_eq!(Body::parse(&body), Ok(Body::Raw(value.clone())), "{body}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_of_the_greatest_length_is_read() {
+        let sent = message(&"\u{ffff}".repeat(20_000));
+        let body = sent.to_body();
+        assert!(body.len() > LONGEST_BODY);
+        assert_eq!(Body::parse(&body), Ok(Body::Timer(Box::new(sent))));
+    }
+}
