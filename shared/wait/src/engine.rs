@@ -7,7 +7,7 @@ use matsu_lock::{Clock, Random, Store};
 
 use crate::job::Jobs;
 use crate::notify::Notify;
-use crate::queue::Queue;
+use crate::queue::{LONGEST_DELAY, Queue};
 use crate::target::Look;
 
 /// Everything that the verbs work with.
@@ -29,7 +29,8 @@ pub struct Engine {
     pub random: Arc<dyn Random>,
 }
 
-/// The longest that each kind of effect may take. One begins only if this fits before the lease's end.
+/// The longest that each kind of effect may take, or a quarter of the lease where that is less: a function with a short
+/// time-out works, too. One begins only if this fits before the lease's end.
 pub mod limit {
     use std::time::Duration;
 
@@ -53,15 +54,19 @@ pub struct Run {
     ends: Duration,
 }
 
+/// The longest lease: what a queue can delay a message by, so that "when every run is dead" needs no hop.
+pub const LONGEST_LEASE: Duration = LONGEST_DELAY;
+
 /// The lease would end before the effect surely has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the run's time is over")]
 pub struct OutOfTime;
 
 impl Run {
-    /// A run that lives at most `lease` from now on.
+    /// A run that lives at most `lease` from now on, and never longer than [`LONGEST_LEASE`].
     #[must_use]
     pub fn new(engine: Engine, lease: Duration) -> Self {
+        let lease = lease.min(LONGEST_LEASE);
         let ends = engine.clock.elapsed().saturating_add(lease);
         Self { engine, lease, ends }
     }
@@ -84,8 +89,8 @@ impl Run {
         self.ends.saturating_sub(self.engine.clock.elapsed())
     }
 
-    /// Begins an effect only if `limit` fits before the lease's end, and drops it after `limit`: none is an effect of
-    /// which nobody knows what became of it.
+    /// Begins an effect only if `limit` (at most a quarter of the lease) fits before the lease's end, and drops it after
+    /// that time: none is an effect of which nobody knows what became of it.
     ///
     /// # Errors
     /// [`OutOfTime`]: it was not begun.
@@ -94,6 +99,7 @@ impl Run {
         limit: Duration,
         effect: impl Future<Output = T> + Send,
     ) -> Result<Option<T>, OutOfTime> {
+        let limit = limit.min(self.lease / 4);
         if self.left() < limit {
             return Err(OutOfTime);
         }

@@ -12,11 +12,15 @@
 //!
 //! * The data: [`target`], [`wait`], [`message`], [`record`].
 //! * The verdict, pure: [`decide`], [`delay`].
-//! * The verbs: [`start`], [`pass`].
+//! * The verbs: [`start`], [`pass`], [`wake`]; all three write through [`ledger`]; [`handle`] picks one for a queue body.
 //! * The ports: [`queue`], [`target::Look`], [`job::Jobs`], [`notify::Notify`]; together with the store an [`Engine`].
-//! * The edges: [`event`] (payloads in), [`config`] (the environment), [`aws`] (clients), [`setup`] (all of it wired).
+//! * [`work`]: a process that works a queue by itself.
+//! * [`testing`]: in-memory ports that say what they are told, and a bench to put them together.
+//! * The edges: [`event`] (payloads in), [`config`] (the environment), [`aws`] (clients), [`setup`] (all of it wired),
+//!   [`function`] (in Lambda).
 #![warn(missing_docs)]
 
+mod announce;
 pub mod aws;
 pub mod config;
 pub mod decide;
@@ -24,7 +28,10 @@ pub mod delay;
 pub mod duration;
 pub mod engine;
 pub mod event;
+pub mod function;
+pub mod handle;
 pub mod job;
+pub mod ledger;
 pub mod message;
 pub mod notify;
 pub mod pass;
@@ -33,7 +40,10 @@ pub mod record;
 pub mod setup;
 pub mod start;
 pub mod target;
+pub mod testing;
 pub mod wait;
+pub mod wake;
+pub mod work;
 
 pub use engine::{Engine, Run};
 pub use message::Message;

@@ -5,6 +5,8 @@ use std::time::Duration;
 use matsu_lock::Token;
 use serde::{Deserialize, Serialize};
 
+use crate::engine::LONGEST_LEASE;
+use crate::target::Target;
 use crate::wait::{Extra, Outcome, Wait, is_default, token};
 
 /// The version of records and messages that this release writes.
@@ -76,10 +78,10 @@ impl Lease {
         Self(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// How long it is.
+    /// How long it is; a foreign hand cannot make it longer than a run can have.
     #[must_use]
     pub fn duration(self) -> Duration {
-        Duration::from_millis(self.0)
+        Duration::from_millis(self.0).min(LONGEST_LEASE)
     }
 }
 
@@ -129,3 +131,36 @@ impl Record {
         Ok(record)
     }
 }
+
+/// Encoded targets longer than this are cut and end in a hash: the whole S3 key must stay under 1,024 bytes.
+const LONGEST_NAME: usize = 700;
+
+/// The key of the record of `target` in the store: `waits/<encoding>.json`. The encoding is injective: what is not a
+/// letter, digit or one of `-._=` is written as `%XX` byte by byte, and a target too long for that ends in `~` (which
+/// no other encoding contains) and its SHA-256.
+#[must_use]
+pub fn key(target: &Target) -> String {
+    format!("{PREFIX}{}.json", encode(&target.key()))
+}
+
+/// Where the records are.
+pub const PREFIX: &str = "waits/";
+
+fn encode(text: &str) -> String {
+    use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+    use sha2::{Digest, Sha256};
+    const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'=');
+    let mut name = utf8_percent_encode(text, ENCODED).to_string();
+    if name.len() > LONGEST_NAME {
+        name.truncate(LONGEST_NAME);
+        name.push('~');
+        for byte in Sha256::digest(text.as_bytes()) {
+            name.push_str(&format!("{byte:02x}"));
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

@@ -1,0 +1,229 @@
+//! The record's conditional writes, settled, and the timers that carry its token.
+//!
+//! Every write of a record goes through [`put`]: a write that was refused, or of which nobody knows, is settled by
+//! reading back whose write stands there.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use matsu_lock::{StoreError, Token, Write};
+
+use crate::engine::{OutOfTime, Run, limit};
+use crate::message::{LONGEST_BODY, Message};
+use crate::queue::{LONGEST_DELAY, Outgoing, QueueError};
+use crate::record::{self, BadRecord, Lease, Record, State, VERSION};
+use crate::wait::{Extra, Wait};
+
+/// Why a run stopped without having done its part: the message is given back to the queue, which delivers it again.
+/// For real faults only.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Stop {
+    /// What is left of the lease is too short for the next effect.
+    #[error(transparent)]
+    OutOfTime(#[from] OutOfTime),
+    /// The store cannot be written or read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What stands under the record's key is no record that this release reads.
+    #[error(transparent)]
+    Record(#[from] BadRecord),
+    /// The queue did not take a message.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    /// Another run wrote in between; what is right now, the next delivery will see.
+    #[error("another run wrote the record before {0}")]
+    Overtaken(&'static str),
+    /// The job of a request that shares a running wait could not be started this time.
+    #[error("the job cannot be started yet: {0}")]
+    JobLater(String),
+    /// The message was written by a later release.
+    #[error("the message has version {0}, this release reads up to {VERSION}")]
+    Newer(u32),
+}
+
+/// What a settled write came to.
+#[derive(Debug, Clone)]
+pub enum Put {
+    /// The record stands there.
+    Written {
+        /// Its version.
+        token: Token,
+        /// The store's time of day at the answer, where it told one.
+        date: Option<Timestamp>,
+    },
+    /// Something else does: a record with its version, or nothing.
+    Other(Option<Box<(Record, Token)>>),
+}
+
+/// Writes `record` over the version `replacing` (none: where there is nothing), and settles it:
+///
+/// * the record read back has this write's `put` → it is written;
+/// * what is read back is still what the write replaces, or there is no answer → nothing is known yet: the same write,
+///   or the read, again, with jitter, until the lease nears its end;
+/// * anything else → that.
+///
+/// # Errors
+/// [`Stop`]; a denied read while settling proves nothing and stops, too.
+pub async fn put(run: &Run, replacing: Option<&Token>, record: &Record) -> Result<Put, Stop> {
+    let store = &run.engine().store;
+    let key = record::key(&record.wait.target);
+    let body = record.to_body();
+    let mut pause = Pause::default();
+    loop {
+        let write = async {
+            match replacing {
+                Some(token) => store.replace(&key, token, body.clone()).await,
+                None => store.create(&key, body.clone()).await,
+            }
+        };
+        match run.effect(limit::STORE, write).await? {
+            Some(Ok(Write::Written { token, date })) => return Ok(Put::Written { token, date }),
+            Some(Err(StoreError::Unavailable(why))) | Some(Ok(Write::Unknown(why))) => {
+                tracing::debug!(key, why, "a write is not settled yet");
+            }
+            Some(Ok(Write::Refused)) | None => {}
+            Some(Err(fault)) => return Err(fault.into()),
+        }
+        match read_back(run, &key, &mut pause).await? {
+            Some((stands, token, date)) if stands.put == record.put => return Ok(Put::Written { token, date }),
+            Some((_, token, _)) if Some(&token) == replacing => {}
+            None if replacing.is_none() => {}
+            Some((stands, token, _)) => return Ok(Put::Other(Some(Box::new((stands, token))))),
+            None => return Ok(Put::Other(None)),
+        }
+        pause.take(run).await;
+    }
+}
+
+/// The record that stands under a key, its version, and the store's time of day; asked again until there is an answer.
+async fn read_back(
+    run: &Run,
+    key: &str,
+    pause: &mut Pause,
+) -> Result<Option<(Record, Token, Option<Timestamp>)>, Stop> {
+    loop {
+        match run.effect(limit::STORE, run.engine().store.get(key)).await? {
+            Some(Ok(None)) => return Ok(None),
+            Some(Ok(Some(stored))) => {
+                let record = Record::from_body(key, &stored.body)?;
+                return Ok(Some((record, stored.token, stored.date)));
+            }
+            Some(Err(StoreError::Unavailable(_))) | None => pause.take(run).await,
+            Some(Err(fault)) => return Err(fault.into()),
+        }
+    }
+}
+
+/// Reads the record of a wait's target as it stands.
+///
+/// # Errors
+/// [`Stop`].
+pub async fn read(run: &Run, key: &str) -> Result<Option<(Record, Token, Option<Timestamp>)>, Stop> {
+    read_back(run, key, &mut Pause::default()).await
+}
+
+/// Growing, random pauses between tries.
+#[derive(Debug, Default)]
+struct Pause {
+    taken: u32,
+}
+
+impl Pause {
+    async fn take(&mut self, run: &Run) {
+        let longest = Duration::from_millis(100).saturating_mul(1 << self.taken.min(5));
+        self.taken += 1;
+        let engine = run.engine();
+        let pause = engine.random.between(longest / 4, longest);
+        engine.clock.sleep(pause).await;
+    }
+}
+
+/// A waiting record that nobody has claimed yet, or that claims pass `pass` from `parent`.
+#[must_use]
+pub fn waiting(run: &Run, wait: Wait, pass: u32, parent: Option<Token>, msg: String) -> Record {
+    Record {
+        v: VERSION,
+        wait,
+        state: State::Waiting,
+        pass,
+        parent,
+        msg,
+        put: run.engine().random.id(),
+        lease: Lease::new(run.lease()),
+        takeovers: 0,
+        outcome: None,
+        notified: None,
+        extra: Extra::new(),
+    }
+}
+
+/// The same record for another write of it by this run: a fresh `put`, this run's lease.
+#[must_use]
+pub fn rewritten(run: &Run, record: &Record) -> Record {
+    Record {
+        put: run.engine().random.id(),
+        lease: Lease::new(run.lease()),
+        ..record.clone()
+    }
+}
+
+/// The timer for pass `count`, which claims from `token`.
+#[must_use]
+pub fn timer(wait: Wait, count: u32, token: Token, msg: String) -> Message {
+    Message {
+        v: VERSION,
+        wait,
+        count,
+        token,
+        msg,
+        seen: None,
+        not_before: None,
+        tries: 0,
+        extra: Extra::new(),
+    }
+}
+
+/// The timer for the pass that `record`, which stands at `seen`, has claimed already: whoever receives it finishes what
+/// that pass left.
+#[must_use]
+pub fn again(record: &Record, seen: Token) -> Option<Message> {
+    let parent = record.parent.clone()?;
+    let mut message = timer(record.wait.clone(), record.pass, parent, record.msg.clone());
+    message.seen = Some(seen);
+    Some(message)
+}
+
+/// The delay after which every run is dead that was alive when `record` was seen: at least this run's lease and the
+/// record's.
+#[must_use]
+pub fn a_lease(run: &Run, record: &Record) -> Duration {
+    run.lease().max(record.lease.duration())
+}
+
+/// Sends a timer to arrive after `delay`. What is longer than a queue can delay goes by hops.
+///
+/// # Errors
+/// [`Stop`].
+pub async fn send(run: &Run, mut message: Message, delay: Duration, now: Timestamp) -> Result<(), Stop> {
+    message.not_before = (delay > LONGEST_DELAY).then(|| now.checked_add(delay).unwrap_or(Timestamp::MAX));
+    send_body(run, message.to_body(), delay.min(LONGEST_DELAY)).await
+}
+
+/// Sends a body to arrive after `delay`.
+///
+/// # Errors
+/// [`Stop`].
+pub async fn send_body(run: &Run, body: String, delay: Duration) -> Result<(), Stop> {
+    if body.len() > LONGEST_BODY {
+        let why = format!(
+            "a message of {} bytes is too long: a queue takes {LONGEST_BODY}",
+            body.len()
+        );
+        return Err(QueueError::Refused(why).into());
+    }
+    let outgoing = vec![Outgoing { body, delay }];
+    match run.effect(limit::SEND, run.engine().queue.send(outgoing)).await? {
+        Some(answers) => Ok(answers.into_iter().collect::<Result<(), _>>()?),
+        None => Err(QueueError::Unavailable("no answer in time".to_owned()).into()),
+    }
+}

@@ -1,0 +1,231 @@
+//! A worker: receives what is due in a queue and works it, several messages side by side, until it is told to stop.
+//! What the waiter function is on AWS, this is in a process of ours.
+//!
+//! A message is hidden from other workers for as long as its run can live. One that cannot be worked stays hidden for
+//! that time and comes again; whoever dies with messages in hand delays them by that much and loses nothing.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use crate::delay;
+use crate::engine::{Engine, Run};
+use crate::event::Rules;
+use crate::handle::{Handled, handle};
+use crate::queue::{Delivery, QueueError};
+
+/// The longest that one message is worked: every effect of a pass fits, even if each takes as long as it may.
+pub const LEASE: Duration = Duration::from_secs(60);
+
+/// A message comes again so long after its run has surely ended.
+const MARGIN: Duration = Duration::from_secs(5);
+
+/// How many messages are worked side by side.
+const SIDE_BY_SIDE: usize = 10;
+
+/// The longest pause between two looks into the queue: another process may have sent what is due sooner.
+const IDLE: Duration = Duration::from_millis(250);
+
+/// The longest pause after a queue has not answered.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Works a queue.
+#[derive(Debug, Clone)]
+pub struct Worker {
+    engine: Engine,
+    rules: Rules,
+}
+
+impl Worker {
+    /// A worker of the engine's queue. `rules` are those for raw messages; each takes the queue's id of the message as
+    /// its origin.
+    #[must_use]
+    pub fn new(engine: Engine, rules: Rules) -> Self {
+        Self { engine, rules }
+    }
+
+    /// Works until `stop` is ready, then ends what is in hand; `handled` hears of each message. Dropped, it lets go of
+    /// what is in hand, which comes again later.
+    ///
+    /// # Errors
+    /// [`QueueError::Refused`]: the queue cannot be worked. A queue that does not answer is asked again.
+    pub async fn run(&self, stop: impl Future<Output = ()>, handled: impl Fn(&Handled)) -> Result<(), QueueError> {
+        let mut stop = pin!(stop);
+        let mut in_hand = JoinSet::new();
+        let mut faults: u32 = 0;
+        loop {
+            let free = SIDE_BY_SIDE - in_hand.len();
+            let mut pause = IDLE;
+            if free > 0 {
+                match self.receive(free, &mut in_hand).await {
+                    Ok(got) => {
+                        faults = 0;
+                        pause = if got == free {
+                            Duration::ZERO
+                        } else {
+                            self.until_next().await
+                        };
+                    }
+                    Err(QueueError::Unavailable(why)) => {
+                        tracing::warn!(why, "the queue does not answer, it is asked again");
+                        pause = Duration::from_secs(1)
+                            .saturating_mul(1 << faults.min(5))
+                            .min(LONGEST_PAUSE);
+                        faults += 1;
+                    }
+                    Err(fault) => return Err(fault),
+                }
+            }
+            tokio::select! {
+                biased;
+                () = &mut stop => break,
+                Some(done) = in_hand.join_next() => told(done, &handled),
+                () = self.engine.clock.sleep(pause), if free > 0 => {}
+            }
+        }
+        while let Some(done) = in_hand.join_next().await {
+            told(done, &handled);
+        }
+        Ok(())
+    }
+
+    /// Takes in hand what is due, at most `free` messages; answers how many.
+    async fn receive(&self, free: usize, in_hand: &mut JoinSet<Option<Handled>>) -> Result<usize, QueueError> {
+        let deliveries = self.engine.queue.receive(free, LEASE + MARGIN).await?;
+        let got = deliveries.len();
+        for delivery in deliveries {
+            in_hand.spawn(work(self.engine.clone(), self.rules.clone(), delivery));
+        }
+        Ok(got)
+    }
+
+    /// How long until the queue's next message is due, as far as it can tell, at most [`IDLE`].
+    async fn until_next(&self) -> Duration {
+        match self.engine.queue.next_due().await {
+            Ok(Some(due)) => delay::until(due, self.engine.clock.now()).min(IDLE),
+            Ok(None) | Err(_) => IDLE,
+        }
+    }
+}
+
+/// Works one message and acknowledges it, unless it is to come again. None: its time was over.
+async fn work(engine: Engine, mut rules: Rules, delivery: Delivery) -> Option<Handled> {
+    rules.origin.clone_from(&delivery.id);
+    let run = Run::new(engine, LEASE);
+    let Ok(handled) = tokio::time::timeout(run.left(), handle(&run, &rules, &delivery.body)).await else {
+        tracing::error!(message = delivery.id, "the run's time is over: the message comes again");
+        return None;
+    };
+    if !matches!(handled, Handled::GiveBack(_))
+        && let Err(why) = run.engine().queue.acknowledge(&[delivery]).await
+    {
+        tracing::warn!(%why, "a message was not acknowledged: it comes again and is known to be over");
+    }
+    Some(handled)
+}
+
+fn told(done: Result<Option<Handled>, tokio::task::JoinError>, handled: &impl Fn(&Handled)) {
+    match done {
+        Ok(Some(what)) => handled(&what),
+        Ok(None) => {}
+        Err(why) => tracing::error!(%why, "the handling of a message broke off: the message comes again"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::queue::{Outgoing, Queue};
+    use crate::target::Seen;
+    use crate::testing::{Bench, request};
+    use crate::wait::Status;
+
+    /// Works until `enough` messages were handled.
+    async fn work_until(bench: &Bench, enough: u32) -> u32 {
+        let (stop, stopped) = tokio::sync::watch::channel(false);
+        let count = Cell::new(0);
+        let worker = Worker::new(bench.engine(), bench.rules("unused"));
+        let mut stopped = stopped;
+        let stop_when = async move {
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+        };
+        let hear = |_: &Handled| {
+            count.set(count.get() + 1);
+            if count.get() >= enough {
+                stop.send_replace(true);
+            }
+        };
+        worker.run(stop_when, hear).await.unwrap();
+        count.get()
+    }
+
+    #[tokio::test]
+    async fn a_worker_passes_a_wait_through_to_its_end() {
+        let bench = Bench::new();
+        let asked = request("s3://my-bucket/key", "origin-1");
+        bench.look.will_see([
+            Seen::Pending(Status::new("absent")),
+            Seen::Pending(Status::new("absent")),
+            Seen::Satisfied(Status::new("exists")),
+        ]);
+        bench.start(&asked).await;
+        assert_eq!(work_until(&bench, 3).await, 3);
+        let (record, _) = bench.record(&asked.target).await.unwrap();
+        assert!(record.is_over());
+        assert_eq!(record.pass, 3);
+        assert!(bench.queue.waiting().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_message_that_nobody_understands_does_not_stop_the_others() {
+        let bench = Bench::new();
+        let nonsense = Outgoing {
+            body: "nonsense".to_owned(),
+            delay: Duration::ZERO,
+        };
+        assert!(bench.queue.send(vec![nonsense]).await[0].is_ok());
+        let asked = request("s3://my-bucket/key", "origin-1");
+        bench.look.will_see([Seen::Satisfied(Status::new("exists"))]);
+        bench.start(&asked).await;
+        work_until(&bench, 2).await;
+        assert!(bench.record(&asked.target).await.unwrap().0.is_over());
+    }
+
+    #[tokio::test]
+    async fn a_raw_message_starts_a_wait_of_its_own_identity() {
+        let bench = Bench::new();
+        let body = r#"{"target":"s3://my-bucket/raw"}"#.to_owned();
+        bench
+            .queue
+            .send(vec![Outgoing {
+                body,
+                delay: Duration::ZERO,
+            }])
+            .await;
+        bench.look.will_see([Seen::Satisfied(Status::new("exists"))]);
+        work_until(&bench, 2).await;
+        let (record, _) = bench
+            .record(&crate::testing::target("s3://my-bucket/raw"))
+            .await
+            .unwrap();
+        assert!(record.is_over());
+        assert_ne!(record.wait.origin, "unused");
+    }
+
+    #[tokio::test]
+    async fn told_to_stop_a_worker_ends_what_is_in_hand_first() {
+        let bench = Bench::new();
+        let asked = request("s3://my-bucket/key", "origin-1");
+        bench.start(&asked).await;
+        Worker::new(bench.engine(), bench.rules("unused"))
+            .run(async {}, |_| {})
+            .await
+            .unwrap();
+        let (record, _) = bench.record(&asked.target).await.unwrap();
+        assert_eq!(record.pass, 1);
+        assert!(!bench.queue.waiting().is_empty(), "the next timer was sent");
+    }
+}
