@@ -1,1 +1,12 @@
+//! Tests across the packages. `./tests/run` builds and installs what they need.
 
+mod contracts;
+mod end_to_end;
+mod harness;
+mod http;
+mod lambda;
+mod proxy;
+mod rds;
+mod servers;
+mod slack;
+mod zip;
