@@ -77,11 +77,12 @@ fn the_end_is_noticed_within_one_interval() {
     rig.touch("late");
     let appeared = now();
     let ran = ended(child);
-    assert!(
-        appeared.elapsed() < Duration::from_millis(400 + 250 + 400),
-        "{:?}",
-        appeared.elapsed()
+    let lag = appeared.elapsed();
+    println!(
+        "an interval of 400 ms: the end was noticed and told after {} ms",
+        lag.as_millis()
     );
+    assert!(lag < Duration::from_millis(400 + 250 + 400), "{lag:?}");
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.json()["count"].as_u64() >= Some(3), "{ran:?}");
 }
