@@ -1,7 +1,5 @@
 //! Wires the starter function: configuration, clients, the runtime.
 
-use std::time::Duration;
-
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use matsu_wait::function::Function;
 use serde_json::Value;
@@ -17,7 +15,7 @@ async fn main() -> Result<(), Error> {
         let run = wired.run(left);
         let rules = wired.rules(context.request_id);
         let answer = tokio::time::timeout(left, matsu_starter::serve(&run, &rules, &event.payload)).await;
-        let answer = answer.map_err(|_| format!("not done within {} s", Duration::as_secs(&left)))??;
+        let answer = answer.map_err(|_| format!("not done within {} s", left.as_secs()))??;
         Ok::<_, Error>(answer)
     }))
     .await
