@@ -125,6 +125,7 @@ impl Store for MemoryStore {
             body: entry.body.clone(),
             token: entry.token.clone(),
             date: self.date(),
+            written: self.tells_date.then_some(entry.written),
         }))
     }
 

@@ -205,6 +205,7 @@ impl Store for S3Store {
             body,
             token: Token::new(tag),
             date: exchange.date(),
+            written: answer.last_modified.map(answer::timestamp).transpose()?,
         }))
     }
 

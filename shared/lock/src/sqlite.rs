@@ -125,6 +125,7 @@ impl Store for SqliteStore {
                     body: row.get(0)?,
                     token: Token::new(row.get::<_, String>(1)?),
                     date: None,
+                    written: None,
                 })
             });
             stored.optional()

@@ -63,6 +63,8 @@ pub struct Stored {
     pub token: Token,
     /// The store's own time of day at its answer, where it tells one (S3's `Date`).
     pub date: Option<Timestamp>,
+    /// When the body was written, by the same clock as `date` and told with it (S3's `Last-Modified`).
+    pub written: Option<Timestamp>,
 }
 
 /// One line of a listing.

@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use matsu_lock::{StoreError, Token, Write};
 
 use crate::engine::{OutOfTime, Run, limit};
-use crate::message::{LONGEST_BODY, Message};
+use crate::message::Message;
 use crate::queue::{LONGEST_DELAY, Outgoing, QueueError};
 use crate::record::{self, BadRecord, Lease, Record, State, VERSION};
-use crate::wait::{Extra, Wait};
+use crate::wait::{Extra, Outcome, Wait};
 
 /// Why a run stopped without having done its part: the message is given back to the queue, which delivers it again.
 /// For real faults only.
@@ -51,8 +51,29 @@ pub enum Put {
         /// The store's time of day at the answer, where it told one.
         date: Option<Timestamp>,
     },
-    /// Something else does: a record with its version, or nothing.
-    Other(Option<Box<(Record, Token)>>),
+    /// Something else does, or nothing.
+    Other(Option<Box<Standing>>),
+}
+
+/// A record as it stands in the store.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    /// The record.
+    pub record: Record,
+    /// Its version.
+    pub token: Token,
+    /// The store's time of day when it was read, where it told one.
+    pub date: Option<Timestamp>,
+    /// When it was written, by the same clock.
+    pub written: Option<Timestamp>,
+}
+
+impl Standing {
+    /// When it was read, by the store's clock where that told it, else by ours.
+    #[must_use]
+    pub fn now(&self, run: &Run) -> Timestamp {
+        self.date.unwrap_or_else(|| run.engine().clock.now())
+    }
 }
 
 /// Writes `record` over the version `replacing` (none: where there is nothing), and settles it:
@@ -85,28 +106,30 @@ pub async fn put(run: &Run, replacing: Option<&Token>, record: &Record) -> Resul
             Some(Err(fault)) => return Err(fault.into()),
         }
         match read_back(run, &key, &mut pause).await? {
-            Some((stands, token, date)) if stands.put == record.put => return Ok(Put::Written { token, date }),
-            Some((_, token, _)) if Some(&token) == replacing => {}
+            Some(stands) if stands.record.put == record.put => {
+                let Standing { token, date, .. } = stands;
+                return Ok(Put::Written { token, date });
+            }
+            Some(stands) if Some(&stands.token) == replacing => {}
             None if replacing.is_none() => {}
-            Some((stands, token, _)) => return Ok(Put::Other(Some(Box::new((stands, token))))),
-            None => return Ok(Put::Other(None)),
+            stands => return Ok(Put::Other(stands.map(Box::new))),
         }
         pause.take(run).await;
     }
 }
 
-/// The record that stands under a key, its version, and the store's time of day; asked again until there is an answer.
-async fn read_back(
-    run: &Run,
-    key: &str,
-    pause: &mut Pause,
-) -> Result<Option<(Record, Token, Option<Timestamp>)>, Stop> {
+/// The record that stands under a key; asked again until there is an answer.
+async fn read_back(run: &Run, key: &str, pause: &mut Pause) -> Result<Option<Standing>, Stop> {
     loop {
         match run.effect(limit::STORE, run.engine().store.get(key)).await? {
             Some(Ok(None)) => return Ok(None),
             Some(Ok(Some(stored))) => {
-                let record = Record::from_body(key, &stored.body)?;
-                return Ok(Some((record, stored.token, stored.date)));
+                return Ok(Some(Standing {
+                    record: Record::from_body(key, &stored.body)?,
+                    token: stored.token,
+                    date: stored.date,
+                    written: stored.written,
+                }));
             }
             Some(Err(StoreError::Unavailable(_))) | None => pause.take(run).await,
             Some(Err(fault)) => return Err(fault.into()),
@@ -114,11 +137,11 @@ async fn read_back(
     }
 }
 
-/// Reads the record of a wait's target as it stands.
+/// Reads the record under a key as it stands.
 ///
 /// # Errors
 /// [`Stop`].
-pub async fn read(run: &Run, key: &str) -> Result<Option<(Record, Token, Option<Timestamp>)>, Stop> {
+pub async fn read(run: &Run, key: &str) -> Result<Option<Standing>, Stop> {
     read_back(run, key, &mut Pause::default()).await
 }
 
@@ -183,6 +206,20 @@ pub fn timer(wait: Wait, count: u32, token: Token, msg: String) -> Message {
     }
 }
 
+/// The record that ends the wait of `record`, which stands at `token`, from outside the chain of passes: as the next
+/// pass, which nobody claims.
+#[must_use]
+pub fn closed(run: &Run, record: &Record, token: Token, outcome: Outcome) -> Record {
+    Record {
+        state: State::Done,
+        pass: record.pass.saturating_add(1),
+        parent: Some(token),
+        msg: run.engine().random.id(),
+        outcome: Some(outcome),
+        ..rewritten(run, record)
+    }
+}
+
 /// The timer for the pass that `record`, which stands at `seen`, has claimed already: whoever receives it finishes what
 /// that pass left.
 #[must_use]
@@ -200,6 +237,18 @@ pub fn a_lease(run: &Run, record: &Record) -> Duration {
     run.lease().max(record.lease.duration())
 }
 
+/// Sends the timer that has the outcome of `record`, done and standing at `token`, announced, if nobody else does:
+/// delayed by a lease.
+///
+/// # Errors
+/// [`Stop`].
+pub async fn remind(run: &Run, record: &Record, token: Token, a_lease: Duration) -> Result<(), Stop> {
+    match again(record, token) {
+        Some(again) => send(run, again, a_lease, run.engine().clock.now()).await,
+        None => Ok(()),
+    }
+}
+
 /// Sends a timer to arrive after `delay`. What is longer than a queue can delay goes by hops.
 ///
 /// # Errors
@@ -214,15 +263,15 @@ pub async fn send(run: &Run, mut message: Message, delay: Duration, now: Timesta
 /// # Errors
 /// [`Stop`].
 pub async fn send_body(run: &Run, body: String, delay: Duration) -> Result<(), Stop> {
-    if body.len() > LONGEST_BODY {
-        let why = format!(
-            "a message of {} bytes is too long: a queue takes {LONGEST_BODY}",
-            body.len()
-        );
-        return Err(QueueError::Refused(why).into());
-    }
-    let outgoing = vec![Outgoing { body, delay }];
-    match run.effect(limit::SEND, run.engine().queue.send(outgoing)).await? {
+    send_all(run, vec![Outgoing { body, delay }]).await
+}
+
+/// Sends messages, at most a queue's batch of them.
+///
+/// # Errors
+/// [`Stop`]: at least one was not taken.
+pub(crate) async fn send_all(run: &Run, messages: Vec<Outgoing>) -> Result<(), Stop> {
+    match run.effect(limit::SEND, run.engine().queue.send(messages)).await? {
         Some(answers) => Ok(answers.into_iter().collect::<Result<(), _>>()?),
         None => Err(QueueError::Unavailable("no answer in time".to_owned()).into()),
     }

@@ -12,7 +12,8 @@
 //!
 //! * The data: [`target`], [`wait`], [`message`], [`record`].
 //! * The verdict, pure: [`decide`], [`delay`].
-//! * The verbs: [`start`], [`pass`], [`wake`]; all three write through [`ledger`]; [`handle`] picks one for a queue body.
+//! * The verbs: [`start`], [`pass`]; beside the chain of passes [`wake`], [`cancel`], [`extend`], [`retry`], [`sweep`]; all
+//!   write through [`ledger`]; [`handle`] picks one for a queue body.
 //! * The ports: [`queue`], [`target::Look`], [`job::Jobs`], [`notify::Notify`]; together with the store an [`Engine`].
 //! * [`work`]: a process that works a queue by itself.
 //! * [`testing`]: in-memory ports that say what they are told, and a bench to put them together.
@@ -22,12 +23,14 @@
 
 mod announce;
 pub mod aws;
+pub mod cancel;
 pub mod config;
 pub mod decide;
 pub mod delay;
 pub mod duration;
 pub mod engine;
 pub mod event;
+pub mod extend;
 pub mod function;
 pub mod handle;
 pub mod job;
@@ -37,8 +40,10 @@ pub mod notify;
 pub mod pass;
 pub mod queue;
 pub mod record;
+pub mod retry;
 pub mod setup;
 pub mod start;
+pub mod sweep;
 pub mod target;
 pub mod testing;
 pub mod wait;

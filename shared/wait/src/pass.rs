@@ -118,7 +118,7 @@ async fn claim(run: &Run, message: &Message) -> Result<Result<Claim, Passed>, St
                 return Ok(Ok(Claim { record, token, now }));
             }
             Put::Other(None) => return Ok(Err(Passed::Over)),
-            Put::Other(Some(other)) => *other,
+            Put::Other(Some(other)) => (other.record, other.token),
         };
         if stands.wait.id != message.wait.id || stands.wait.home != message.wait.home || stands.is_over() {
             return Ok(Err(Passed::Over));

@@ -21,6 +21,9 @@ pub use sqs::{BadQueueUrl, SqsQueue};
 /// The longest that a queue delays one message; longer delays go by hops.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(900);
 
+/// How many messages the strictest queue sends, gives or removes with one request.
+pub const BATCH: usize = 10;
+
 /// A message to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
@@ -82,6 +85,14 @@ pub trait Queue: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// [`QueueError`].
     async fn bury(&self, body: &str, reason: &str) -> Result<bool, QueueError>;
+
+    /// How long the queue by itself hides a message that was delivered; zero: only the receiver says.
+    ///
+    /// # Errors
+    /// [`QueueError`].
+    async fn visibility(&self) -> Result<Duration, QueueError> {
+        Ok(Duration::ZERO)
+    }
 
     /// When the next message is due, by the time of day, also one that is hidden; none: the queue is empty, or it cannot
     /// tell.

@@ -135,6 +135,9 @@ impl Record {
 /// Encoded targets longer than this are cut and end in a hash: the whole S3 key must stay under 1,024 bytes.
 const LONGEST_NAME: usize = 700;
 
+/// Where the records are.
+pub const PREFIX: &str = "waits/";
+
 /// The key of the record of `target` in the store: `waits/<encoding>.json`. The encoding is injective: what is not a
 /// letter, digit or one of `-._=` is written as `%XX` byte by byte, and a target too long for that ends in `~` (which
 /// no other encoding contains) and its SHA-256.
@@ -143,10 +146,8 @@ pub fn key(target: &Target) -> String {
     format!("{PREFIX}{}.json", encode(&target.key()))
 }
 
-/// Where the records are.
-pub const PREFIX: &str = "waits/";
-
-fn encode(text: &str) -> String {
+/// An injective encoding of any text as a part of a key; see [`key`].
+pub(crate) fn encode(text: &str) -> String {
     use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
     use sha2::{Digest, Sha256};
     const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'=');

@@ -119,7 +119,10 @@ pub async fn start(run: &Run, request: &Request) -> Result<Started, Stop> {
         }
         Accepted::Unannounced(record, token) => {
             let wait = Some(record.wait.id.clone());
-            remind(run, &record, token).await?;
+            // Its announcement may have been lost with its message. Another queue's waits are another's.
+            if record.wait.home == run.engine().queue.home() {
+                ledger::remind(run, &record, token, ledger::a_lease(run, &record)).await?;
+            }
             Ok(Started::Already {
                 wait,
                 why: "the same request has ended, its announcement is under way",
@@ -172,7 +175,7 @@ async fn accept(run: &Run, request: &Request) -> Result<Accepted, Stop> {
                 replacing = None;
                 continue;
             }
-            Put::Other(Some(other)) => *other,
+            Put::Other(Some(other)) => (other.record, other.token),
         };
         let done = stands.state == State::Done;
         if stands.wait.origin == request.origin {
@@ -215,12 +218,8 @@ async fn begin(run: &Run, record: Record, token: Token) -> Result<(), Stop> {
 /// A job that never starts ends the wait here; nobody else has claimed it.
 async fn refuse(run: &Run, record: Record, token: Token, why: String) -> Result<(), Stop> {
     let now = run.engine().clock.now();
-    let mut done = ledger::rewritten(run, &record);
-    done.state = State::Done;
-    done.pass = record.pass.saturating_add(1);
-    done.parent = Some(token.clone());
-    done.msg = run.engine().random.id();
-    done.outcome = Some(decide::outcome(OutcomeKind::FailedToStart, None, why, now));
+    let outcome = decide::outcome(OutcomeKind::FailedToStart, None, why, now);
+    let done = ledger::closed(run, &record, token.clone(), outcome);
     match ledger::put(run, Some(&token), &done).await? {
         Put::Written { token, .. } => announce(run, done, token, now, 0).await.map(|_| ()),
         Put::Other(_) => Ok(()),
@@ -238,17 +237,6 @@ async fn share(run: &Run, request: &Request) -> Result<(), Stop> {
             Ok(())
         }
     }
-}
-
-/// The announcement of a wait of the same request may have been lost with its message: send that again.
-async fn remind(run: &Run, record: &Record, token: Token) -> Result<(), Stop> {
-    if record.wait.home != run.engine().queue.home() {
-        return Ok(());
-    }
-    let Some(again) = ledger::again(record, token) else {
-        return Ok(());
-    };
-    ledger::send(run, again, ledger::a_lease(run, record), run.engine().clock.now()).await
 }
 
 /// The request itself goes to the queue, to come again when whoever announces the wait before it has surely ended.

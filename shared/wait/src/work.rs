@@ -18,8 +18,8 @@ use crate::queue::{Delivery, QueueError};
 /// The longest that one message is worked: every effect of a pass fits, even if each takes as long as it may.
 pub const LEASE: Duration = Duration::from_secs(60);
 
-/// A message comes again so long after its run has surely ended.
-const MARGIN: Duration = Duration::from_secs(5);
+/// How long a message is hidden: it comes again a little after its run has surely ended.
+pub const VISIBILITY: Duration = Duration::from_secs(65);
 
 /// How many messages are worked side by side.
 const SIDE_BY_SIDE: usize = 10;
@@ -92,7 +92,7 @@ impl Worker {
 
     /// Takes in hand what is due, at most `free` messages; answers how many.
     async fn receive(&self, free: usize, in_hand: &mut JoinSet<Option<Handled>>) -> Result<usize, QueueError> {
-        let deliveries = self.engine.queue.receive(free, LEASE + MARGIN).await?;
+        let deliveries = self.engine.queue.receive(free, VISIBILITY).await?;
         let got = deliveries.len();
         for delivery in deliveries {
             in_hand.spawn(work(self.engine.clone(), self.rules.clone(), delivery));

@@ -57,8 +57,9 @@ pub(super) fn listed(prefix: &str, object: Object) -> Result<Listed, StoreError>
     })
 }
 
-fn timestamp(time: DateTime) -> Result<Timestamp, StoreError> {
+/// The SDK's time in ours.
+pub(super) fn timestamp(time: DateTime) -> Result<Timestamp, StoreError> {
     let nanoseconds = i32::try_from(time.subsec_nanos()).unwrap_or_default();
     Timestamp::new(time.secs(), nanoseconds)
-        .map_err(|error| StoreError::Unusable(format!("a listing has an impossible time: {error}")))
+        .map_err(|error| StoreError::Unusable(format!("an answer has an impossible time: {error}")))
 }

@@ -13,7 +13,8 @@ use aws_sdk_sqs::config::Builder as Overrides;
 use aws_sdk_sqs::config::timeout::TimeoutConfig;
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::types::{
-    DeleteMessageBatchRequestEntry, Message, MessageSystemAttributeName, SendMessageBatchRequestEntry,
+    DeleteMessageBatchRequestEntry, Message, MessageSystemAttributeName, QueueAttributeName,
+    SendMessageBatchRequestEntry,
 };
 use matsu_lock::{Clock, Random};
 use tokio::sync::OnceCell;
@@ -71,6 +72,18 @@ impl SqsQueue {
             clock,
             random,
         })
+    }
+
+    /// An attribute of the queue itself; none: it has no value.
+    async fn attribute(&self, name: QueueAttributeName) -> Result<Option<String>, QueueError> {
+        let request = self.client.get_queue_attributes().queue_url(&self.url);
+        let answer = request
+            .attribute_names(name.clone())
+            .send()
+            .await
+            .map_err(|e| error(&e))?;
+        let value = answer.attributes.and_then(|mut all| all.remove(&name));
+        Ok(value.filter(|value| !value.is_empty()))
     }
 
     async fn send_batch(&self, messages: &[&Outgoing], numbers: Vec<usize>) -> Result<Said, QueueError> {
@@ -188,6 +201,14 @@ impl Queue for SqsQueue {
             .await
             .map_err(|e| error(&e))?;
         Ok(true)
+    }
+
+    async fn visibility(&self) -> Result<Duration, QueueError> {
+        let text = self.attribute(QueueAttributeName::VisibilityTimeout).await?;
+        let seconds = text.as_deref().and_then(|text| text.parse().ok());
+        seconds
+            .map(Duration::from_secs)
+            .ok_or_else(|| QueueError::Refused(format!("the queue tells its visibility timeout as {text:?}")))
     }
 }
 

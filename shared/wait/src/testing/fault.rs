@@ -182,4 +182,8 @@ impl Queue for FaultyQueue {
     async fn bury(&self, body: &str, reason: &str) -> Result<bool, QueueError> {
         self.inner.bury(body, reason).await
     }
+
+    async fn visibility(&self) -> Result<Duration, QueueError> {
+        self.inner.visibility().await
+    }
 }

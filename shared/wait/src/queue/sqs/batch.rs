@@ -12,7 +12,7 @@ use super::QueueError;
 use crate::message::LONGEST_BODY;
 
 /// The most entries of one call.
-pub(super) const MOST: usize = 10;
+pub(super) const MOST: usize = crate::queue::BATCH;
 
 /// The most bytes of all bodies of one call: the same as of one body.
 const MOST_BYTES: usize = LONGEST_BODY;

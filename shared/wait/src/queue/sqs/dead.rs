@@ -23,22 +23,10 @@ impl SqsQueue {
     }
 
     async fn redrive_arn(&self) -> Result<Option<String>, QueueError> {
-        let answer = self
-            .client
-            .get_queue_attributes()
-            .queue_url(&self.url)
-            .attribute_names(QueueAttributeName::RedrivePolicy)
-            .send()
-            .await
-            .map_err(|e| error(&e))?;
-        let policy = answer
-            .attributes
-            .as_ref()
-            .and_then(|a| a.get(&QueueAttributeName::RedrivePolicy));
-        let Some(policy) = policy.filter(|p| !p.is_empty()) else {
+        let Some(policy) = self.attribute(QueueAttributeName::RedrivePolicy).await? else {
             return Ok(None);
         };
-        let arn = serde_json::from_str::<Value>(policy)
+        let arn = serde_json::from_str::<Value>(&policy)
             .ok()
             .and_then(|p| Some(p.get("deadLetterTargetArn")?.as_str()?.to_owned()));
         arn.map(Some).ok_or_else(|| {
