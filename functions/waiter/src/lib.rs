@@ -1,11 +1,13 @@
-//! The waiter: an SQS batch in, one pass for each message side by side, the failures out. No Lambda in here.
+//! The waiter: an SQS batch in, one pass for each message side by side, the failures out; or a sweep, from a schedule. No
+//! Lambda in here.
 #![warn(missing_docs)]
 
 use std::collections::HashSet;
 
-use futures::future::join_all;
 use matsu_wait::handle::{Handled, handle};
-use matsu_wait::{Run, event::Rules};
+use matsu_wait::ledger::Stop;
+use matsu_wait::sweep::{Swept, sweep};
+use matsu_wait::{Run, event::Rules, gather};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -45,30 +47,65 @@ pub struct Failure {
     pub item_identifier: String,
 }
 
-/// A payload that is no SQS batch; the sentence names what is wrong.
+/// What the function is called for.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// To work a batch.
+    Batch(Batch),
+    /// To sweep: `{"sweep": true}`.
+    Sweep,
+}
+
+/// What the function answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// To a batch.
+    Batch(Failures),
+    /// To a sweep; zeros: another sweep was at work.
+    Sweep(Swept),
+}
+
+/// A payload that is neither an SQS batch nor a sweep; the sentence names what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the event is not understood: {0}")]
-pub struct BadBatch(pub String);
+pub struct BadEvent(pub String);
 
-impl Batch {
+impl Event {
     /// Reads a payload.
     ///
     /// # Errors
-    /// [`BadBatch`]: it is not a batch of SQS messages.
-    pub fn read(payload: Value) -> Result<Self, BadBatch> {
-        let batch: Self =
-            serde_json::from_value(payload).map_err(|e| BadBatch(format!("the waiter takes an SQS batch: {e}")))?;
+    /// [`BadEvent`]: it is not a batch of SQS messages, and no sweep.
+    pub fn read(payload: Value) -> Result<Self, BadEvent> {
+        match payload.get("sweep") {
+            Some(Value::Bool(true)) => return Ok(Self::Sweep),
+            Some(other) => return Err(BadEvent(format!("sweep is {other}: it takes true"))),
+            None => {}
+        }
+        let batch: Batch = serde_json::from_value(payload)
+            .map_err(|e| BadEvent(format!("the waiter takes an SQS batch or {{\"sweep\":true}}: {e}")))?;
         match batch
             .records
             .iter()
             .find(|record| record.event_source.trim() != "aws:sqs")
         {
-            Some(other) => Err(BadBatch(format!(
+            Some(other) => Err(BadEvent(format!(
                 "eventSource is {:?}: the waiter takes aws:sqs",
                 other.event_source
             ))),
-            None => Ok(batch),
+            None => Ok(Self::Batch(batch)),
         }
+    }
+}
+
+/// Does what the function was called for; `rules` is called with a message's id.
+///
+/// # Errors
+/// [`Stop`]: the sweep broke off. A batch never fails as a whole.
+pub async fn answer(run: &Run, rules: impl Fn(&str) -> Rules, event: Event) -> Result<Answer, Stop> {
+    match event {
+        Event::Batch(batch) => Ok(Answer::Batch(work(run, rules, batch).await)),
+        Event::Sweep => Ok(Answer::Sweep(sweep(run, false).await?.unwrap_or_default())),
     }
 }
 
@@ -76,19 +113,19 @@ impl Batch {
 /// neighbours are worked, and the answer comes before the run's time is over.
 pub async fn work(run: &Run, rules: impl Fn(&str) -> Rules, batch: Batch) -> Failures {
     let mut ids = HashSet::new();
-    let distinct = batch
-        .records
-        .iter()
-        .filter(|record| ids.insert(record.message_id.as_str()));
-    let worked = distinct.map(|record| work_one(run, rules(&record.message_id), record));
+    let mut distinct = batch.records;
+    distinct.retain(|record| ids.insert(record.message_id.clone()));
+    let worked = gather::together(run.engine(), distinct, |engine, record| {
+        work_one(run.with(engine), rules(&record.message_id), record)
+    });
     Failures {
-        batch_item_failures: join_all(worked).await.into_iter().flatten().collect(),
+        batch_item_failures: worked.await.into_iter().flatten().collect(),
     }
 }
 
 /// One message, dropped when the run's time is over: its effects have limits of their own that end before.
-async fn work_one(run: &Run, rules: Rules, record: &BatchRecord) -> Option<Failure> {
-    let given_back = match tokio::time::timeout(run.left(), handle(run, &rules, &record.body)).await {
+async fn work_one(run: Run, rules: Rules, record: BatchRecord) -> Option<Failure> {
+    let given_back = match tokio::time::timeout(run.left(), handle(&run, &rules, &record.body)).await {
         Ok(handled) => matches!(handled, Handled::GiveBack(_)),
         Err(_) => {
             tracing::error!(
@@ -98,7 +135,7 @@ async fn work_one(run: &Run, rules: Rules, record: &BatchRecord) -> Option<Failu
             true
         }
     };
-    given_back.then(|| Failure {
-        item_identifier: record.message_id.clone(),
+    given_back.then_some(Failure {
+        item_identifier: record.message_id,
     })
 }

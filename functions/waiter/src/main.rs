@@ -2,7 +2,7 @@
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use matsu_wait::function::Function;
-use matsu_waiter::{Batch, work};
+use matsu_waiter::{Event, answer};
 use serde_json::Value;
 
 #[tokio::main(flavor = "current_thread")]
@@ -13,9 +13,9 @@ async fn main() -> Result<(), Error> {
         let context = event.context;
         let left = function.left(context.deadline);
         let wired = function.engine(&context.invoked_function_arn).await?;
-        let batch = Batch::read(event.payload)?;
+        let event = Event::read(event.payload)?;
         let run = wired.run(left);
-        Ok::<_, Error>(work(&run, |message| wired.rules(message.to_owned()), batch).await)
+        Ok::<_, Error>(answer(&run, |message| wired.rules(message.to_owned()), event).await?)
     }))
     .await
 }

@@ -7,10 +7,10 @@ use matsu_wait::queue::Queue;
 use matsu_wait::target::Seen;
 use matsu_wait::testing::{Bench, FaultyQueue, SECOND, target};
 use matsu_wait::wait::{OutcomeKind, Status};
-use matsu_waiter::{Batch, work};
+use matsu_waiter::Event;
 use serde_json::{Value, json};
 
-fn batch(bodies: &[(&str, &str)]) -> Batch {
+fn batch(bodies: &[(&str, &str)]) -> Event {
     let records: Vec<Value> = bodies
         .iter()
         .map(|(id, body)| {
@@ -21,11 +21,12 @@ fn batch(bodies: &[(&str, &str)]) -> Batch {
             })
         })
         .collect();
-    Batch::read(json!({"Records": records})).expect("a batch")
+    Event::read(json!({"Records": records})).expect("a batch")
 }
 
 async fn answer(bench: &Bench, run: &Run, bodies: &[(&str, &str)]) -> Value {
-    serde_json::to_value(work(run, |id| bench.rules(id), batch(bodies)).await).expect("an answer")
+    let answered = matsu_waiter::answer(run, |id| bench.rules(id), batch(bodies)).await;
+    serde_json::to_value(answered.expect("a batch never fails")).expect("an answer")
 }
 
 fn nothing_failed() -> Value {
@@ -191,8 +192,30 @@ fn what_is_no_sqs_batch_is_an_error_that_names_what_is_wrong() {
             "messageId",
         ),
     ] {
-        let error = Batch::read(payload).unwrap_err().to_string();
+        let error = Event::read(payload).unwrap_err().to_string();
         assert!(error.contains(names), "{error}");
     }
-    assert!(Batch::read(json!({"Records": []})).unwrap().records.is_empty());
+    let empty = Event::read(json!({"Records": []})).unwrap();
+    assert!(matches!(empty, Event::Batch(batch) if batch.records.is_empty()));
+}
+
+#[tokio::test]
+async fn a_sweep_from_the_schedule_answers_what_it_found_and_sent() {
+    let bench = Bench::new();
+    bench
+        .start(&matsu_wait::testing::request("s3://data/a", "origin-1"))
+        .await;
+    bench.queue.purge();
+    bench.clock.advance(SECOND * 3_600);
+    let sweep = || async {
+        let event = Event::read(json!({"sweep": true})).unwrap();
+        let answered = matsu_waiter::answer(&bench.run(), |id| bench.rules(id), event).await;
+        serde_json::to_value(answered.unwrap()).unwrap()
+    };
+    assert_eq!(sweep().await, json!({"swept": 1, "sent": 1}));
+    assert_eq!(bench.queue.waiting().len(), 1);
+    assert_eq!(sweep().await, json!({"swept": 1, "sent": 0}));
+    for bad in [json!({"sweep": false}), json!({"sweep": "yes"}), json!({"sweep": null})] {
+        assert!(Event::read(bad).unwrap_err().to_string().contains("it takes true"));
+    }
 }

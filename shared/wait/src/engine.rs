@@ -71,6 +71,12 @@ impl Run {
         Self { engine, lease, ends }
     }
 
+    /// The same run, until the same end, with other ports.
+    #[must_use]
+    pub fn with(&self, engine: Engine) -> Self {
+        Self { engine, ..self.clone() }
+    }
+
     /// The ports.
     #[must_use]
     pub fn engine(&self) -> &Engine {

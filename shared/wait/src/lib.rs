@@ -15,7 +15,7 @@
 //! * The verbs: [`start`], [`pass`]; beside the chain of passes [`wake`], [`cancel`], [`extend`], [`retry`], [`sweep`]; all
 //!   write through [`ledger`]; [`handle`] picks one for a queue body.
 //! * The ports: [`queue`], [`target::Look`], [`job::Jobs`], [`notify::Notify`]; together with the store an [`Engine`].
-//! * [`work`]: a process that works a queue by itself.
+//! * [`gather`]: one request for what several messages of a batch ask; [`work`]: a process that works a queue by itself.
 //! * [`testing`]: in-memory ports that say what they are told, and a bench to put them together.
 //! * The edges: [`event`] (payloads in), [`config`] (the environment), [`aws`] (clients), [`setup`] (all of it wired),
 //!   [`function`] (in Lambda).
@@ -32,6 +32,7 @@ pub mod engine;
 pub mod event;
 pub mod extend;
 pub mod function;
+pub mod gather;
 pub mod handle;
 pub mod job;
 pub mod ledger;

@@ -10,6 +10,7 @@ mod text;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::future::join_all;
 use serde::{Deserialize, Serialize};
 
 pub use file::File;
@@ -106,6 +107,16 @@ pub enum Seen {
 pub trait Look: Send + Sync + std::fmt::Debug {
     /// Looks once. It never fails: what went wrong is part of what was seen.
     async fn look(&self, target: &Target) -> Seen;
+
+    /// Looks once at each; the answers stand in the order of the targets.
+    async fn look_all(&self, targets: &[Target]) -> Vec<Seen> {
+        join_all(targets.iter().map(|target| self.look(target))).await
+    }
+
+    /// What targets have in common that one request can look at together; none: it is looked at by itself.
+    fn together(&self, _target: &Target) -> Option<String> {
+        None
+    }
 }
 
 /// Looks at targets where they really are.

@@ -1,19 +1,23 @@
-//! A worker: receives what is due in a queue and works it, several messages side by side, until it is told to stop.
-//! What the waiter function is on AWS, this is in a process of ours.
+//! A worker: receives what is due in a queue and works it, several batches side by side, until it is told to stop.
+//! What the waiter function and its schedule are on AWS, this is in a process of ours.
 //!
 //! A message is hidden from other workers for as long as its run can live. One that cannot be worked stays hidden for
 //! that time and comes again; whoever dies with messages in hand delays them by that much and loses nothing.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::delay;
 use crate::engine::{Engine, Run};
 use crate::event::Rules;
+use crate::gather;
 use crate::handle::{Handled, handle};
-use crate::queue::{Delivery, QueueError};
+use crate::queue::{self, Delivery, QueueError};
+use crate::sweep::{Swept, sweep};
 
 /// The longest that one message is worked: every effect of a pass fits, even if each takes as long as it may.
 pub const LEASE: Duration = Duration::from_secs(60);
@@ -21,8 +25,11 @@ pub const LEASE: Duration = Duration::from_secs(60);
 /// How long a message is hidden: it comes again a little after its run has surely ended.
 pub const VISIBILITY: Duration = Duration::from_secs(65);
 
-/// How many messages are worked side by side.
-const SIDE_BY_SIDE: usize = 10;
+/// How many messages are worked side by side, in batches as they are received.
+const SIDE_BY_SIDE: usize = 100;
+
+/// The longest that a sweep may take.
+const SWEEP: Duration = Duration::from_secs(300);
 
 /// The longest pause between two looks into the queue: another process may have sent what is due sooner.
 const IDLE: Duration = Duration::from_millis(250);
@@ -35,14 +42,29 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 pub struct Worker {
     engine: Engine,
     rules: Rules,
+    sweep_every: Option<Duration>,
 }
+
+/// What became of the messages of a batch; none: its time was over.
+type Batch = Vec<Option<Handled>>;
 
 impl Worker {
     /// A worker of the engine's queue. `rules` are those for raw messages; each takes the queue's id of the message as
     /// its origin.
     #[must_use]
     pub fn new(engine: Engine, rules: Rules) -> Self {
-        Self { engine, rules }
+        Self {
+            engine,
+            rules,
+            sweep_every: None,
+        }
+    }
+
+    /// The same worker that also sweeps: at its start, and then each time that this has passed.
+    #[must_use]
+    pub fn sweeping_every(mut self, pause: Duration) -> Self {
+        self.sweep_every = Some(pause);
+        self
     }
 
     /// Works until `stop` is ready, then ends what is in hand; `handled` hears of each message. Dropped, it lets go of
@@ -51,21 +73,28 @@ impl Worker {
     /// # Errors
     /// [`QueueError::Refused`]: the queue cannot be worked. A queue that does not answer is asked again.
     pub async fn run(&self, stop: impl Future<Output = ()>, handled: impl Fn(&Handled)) -> Result<(), QueueError> {
+        tokio::select! {
+            biased;
+            worked = self.work(stop, handled) => worked,
+            () = self.sweep() => unreachable!("it sweeps for ever"),
+        }
+    }
+
+    async fn work(&self, stop: impl Future<Output = ()>, handled: impl Fn(&Handled)) -> Result<(), QueueError> {
         let mut stop = pin!(stop);
         let mut in_hand = JoinSet::new();
+        let places = Arc::new(Semaphore::new(SIDE_BY_SIDE));
         let mut faults: u32 = 0;
         loop {
-            let free = SIDE_BY_SIDE - in_hand.len();
+            let most = places.available_permits().min(queue::BATCH);
             let mut pause = IDLE;
-            if free > 0 {
-                match self.receive(free, &mut in_hand).await {
-                    Ok(got) => {
+            if most > 0 {
+                match self.engine.queue.receive(most, VISIBILITY).await {
+                    Ok(deliveries) => {
                         faults = 0;
-                        pause = if got == free {
-                            Duration::ZERO
-                        } else {
-                            self.until_next().await
-                        };
+                        let full = deliveries.len() == most;
+                        self.take(deliveries, &places, &mut in_hand);
+                        pause = if full { Duration::ZERO } else { self.until_next().await };
                     }
                     Err(QueueError::Unavailable(why)) => {
                         tracing::warn!(why, "the queue does not answer, it is asked again");
@@ -81,7 +110,7 @@ impl Worker {
                 biased;
                 () = &mut stop => break,
                 Some(done) = in_hand.join_next() => told(done, &handled),
-                () = self.engine.clock.sleep(pause), if free > 0 => {}
+                () = self.engine.clock.sleep(pause), if most > 0 => {}
             }
         }
         while let Some(done) = in_hand.join_next().await {
@@ -90,14 +119,21 @@ impl Worker {
         Ok(())
     }
 
-    /// Takes in hand what is due, at most `free` messages; answers how many.
-    async fn receive(&self, free: usize, in_hand: &mut JoinSet<Option<Handled>>) -> Result<usize, QueueError> {
-        let deliveries = self.engine.queue.receive(free, VISIBILITY).await?;
-        let got = deliveries.len();
-        for delivery in deliveries {
-            in_hand.spawn(work(self.engine.clone(), self.rules.clone(), delivery));
+    /// Works what was received as one batch; each message frees its place when the batch has ended.
+    fn take(&self, deliveries: Vec<Delivery>, places: &Arc<Semaphore>, in_hand: &mut JoinSet<Batch>) {
+        let size = u32::try_from(deliveries.len()).unwrap_or(u32::MAX);
+        if size == 0 {
+            return;
         }
-        Ok(got)
+        let taken = places.clone().try_acquire_many_owned(size).ok();
+        let Self { engine, rules, .. } = self.clone();
+        in_hand.spawn(async move {
+            let _taken = taken;
+            gather::together(&engine, deliveries, |engine, delivery| {
+                work(engine, rules.clone(), delivery)
+            })
+            .await
+        });
     }
 
     /// How long until the queue's next message is due, as far as it can tell, at most [`IDLE`].
@@ -105,6 +141,25 @@ impl Worker {
         match self.engine.queue.next_due().await {
             Ok(Some(due)) => delay::until(due, self.engine.clock.now()).min(IDLE),
             Ok(None) | Err(_) => IDLE,
+        }
+    }
+
+    /// Sweeps for ever; what one sweep could not do, a later one does.
+    async fn sweep(&self) {
+        let Some(pause) = self.sweep_every else {
+            return std::future::pending().await;
+        };
+        loop {
+            let run = Run::new(self.engine.clone(), SWEEP);
+            match tokio::time::timeout(run.left(), sweep(&run, false)).await {
+                Ok(Ok(Some(Swept { sent, .. }))) if sent > 0 => {
+                    tracing::warn!(sent, "waits without a timer were found and go on");
+                }
+                Ok(Ok(_)) => {}
+                Ok(Err(why)) => tracing::warn!(%why, "a sweep broke off"),
+                Err(_) => tracing::warn!("a sweep took too long and was ended"),
+            }
+            self.engine.clock.sleep(pause).await;
         }
     }
 }
@@ -125,11 +180,10 @@ async fn work(engine: Engine, mut rules: Rules, delivery: Delivery) -> Option<Ha
     Some(handled)
 }
 
-fn told(done: Result<Option<Handled>, tokio::task::JoinError>, handled: &impl Fn(&Handled)) {
+fn told(done: Result<Batch, tokio::task::JoinError>, handled: &impl Fn(&Handled)) {
     match done {
-        Ok(Some(what)) => handled(&what),
-        Ok(None) => {}
-        Err(why) => tracing::error!(%why, "the handling of a message broke off: the message comes again"),
+        Ok(batch) => batch.iter().flatten().for_each(handled),
+        Err(why) => tracing::error!(%why, "the handling of a batch broke off: its messages come again"),
     }
 }
 
