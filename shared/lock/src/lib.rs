@@ -25,5 +25,5 @@ pub use memory::{Counts, MemoryStore};
 #[cfg(feature = "s3")]
 pub use s3::{Encryption, S3Store};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{SqliteFile, SqliteStore};
+pub use sqlite::{Change, SqliteFile, SqliteStore};
 pub use store::{Listed, Page, Store, StoreError, Stored, Token, Write};

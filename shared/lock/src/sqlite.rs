@@ -1,18 +1,19 @@
 //! The store in one SQLite file, for any number of processes of one machine.
 //!
-//! A write takes the file's write lock first, then reads the clock, then writes if its condition holds, then commits.
-//! What fails before the commit has no effect; a commit that fails is *unknown*. The file must lie on a disk of this
+//! A write takes the file's write lock first, then reads the clock, then writes if its condition holds, then commits,
+//! together with others that came meanwhile. What fails before the commit has no effect; a commit that fails is *unknown*. The file must lie on a disk of this
 //! machine: network file systems do not lock reliably.
 
 mod file;
+mod writer;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-pub use file::SqliteFile;
+pub use file::{Change, SqliteFile};
 
 use crate::store::{Listed, Page, Store, StoreError, Stored, Token, Write, is_open};
 use crate::{Clock, Random};
@@ -48,7 +49,7 @@ impl SqliteStore {
     /// # Errors
     /// As [`SqliteFile::call`].
     pub fn new(file: SqliteFile, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Result<Self, StoreError> {
-        file.call_blocking(|connection| connection.execute_batch(TABLE))?;
+        file.change_blocking(|connection| connection.execute_batch(TABLE))?;
         Ok(Self { file, clock, random })
     }
 
@@ -56,38 +57,38 @@ impl SqliteStore {
     async fn write(&self, key: &str, before: Option<&Token>, body: Vec<u8>) -> Result<Write, StoreError> {
         let (key, before, clock) = (key.to_owned(), before.cloned(), Arc::clone(&self.clock));
         let token = Token::new(self.random.id());
-        self.file
-            .call(move |connection| write(connection, clock.as_ref(), &key, before.as_ref(), &body, token))
-            .await
+        let new = token.clone();
+        let change = self
+            .file
+            .change(move |connection| write(connection, clock.as_ref(), &key, before.as_ref(), &body, &new));
+        Ok(match change.await? {
+            Change::Made(true) => Write::Written { token, date: None },
+            Change::Made(false) => Write::Refused,
+            Change::Unknown(why) => Write::Unknown(why),
+        })
     }
 }
 
+/// Answers whether the condition held.
 fn write(
-    connection: &mut Connection,
+    connection: &Connection,
     clock: &dyn Clock,
     key: &str,
     before: Option<&Token>,
     body: &[u8],
-    token: Token,
-) -> rusqlite::Result<Write> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    token: &Token,
+) -> rusqlite::Result<bool> {
     let written = clock.now().as_millisecond();
     let rows = match before {
-        None => transaction
+        None => connection
             .prepare_cached(CREATE)?
             .execute(params![key, body, token.as_str(), written])?,
         Some(before) => {
             let values = params![key, body, token.as_str(), written, before.as_str()];
-            transaction.prepare_cached(REPLACE)?.execute(values)?
+            connection.prepare_cached(REPLACE)?.execute(values)?
         }
     };
-    if rows == 0 {
-        return Ok(Write::Refused);
-    }
-    match transaction.commit() {
-        Ok(()) => Ok(Write::Written { token, date: None }),
-        Err(error) => Ok(Write::Unknown(format!("the commit failed: {error}"))),
-    }
+    Ok(rows > 0)
 }
 
 /// A page of what lies under `prefix`, from the key `first` on.
@@ -118,7 +119,7 @@ fn list(connection: &Connection, prefix: &str, first: &str) -> rusqlite::Result<
 impl Store for SqliteStore {
     async fn get(&self, key: &str) -> Result<Option<Stored>, StoreError> {
         let key = key.to_owned();
-        let read = move |connection: &mut Connection| {
+        let read = move |connection: &Connection| {
             let mut statement = connection.prepare_cached(GET)?;
             let stored = statement.query_row([key], |row| {
                 Ok(Stored {
@@ -130,7 +131,7 @@ impl Store for SqliteStore {
             });
             stored.optional()
         };
-        self.file.call(read).await
+        self.file.read(read).await
     }
 
     async fn create(&self, key: &str, body: Vec<u8>) -> Result<Write, StoreError> {
@@ -144,7 +145,7 @@ impl Store for SqliteStore {
     async fn list(&self, prefix: &str, after: Option<&str>) -> Result<Page, StoreError> {
         let (prefix, first) = (prefix.to_owned(), after.unwrap_or(prefix).to_owned());
         self.file
-            .call(move |connection| list(connection, &prefix, &first))
+            .read(move |connection| list(connection, &prefix, &first))
             .await
     }
 }

@@ -3,11 +3,14 @@
 use std::fs::{DirBuilder, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, Error, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior, ffi};
 
+use tokio::sync::oneshot;
+
+use super::writer::{Writer, passed_on};
 use crate::StoreError;
 
 /// How long a request waits while another process writes.
@@ -16,11 +19,22 @@ const BUSY: Duration = Duration::from_secs(5);
 /// How often the switch to the write-ahead log is tried while other processes open the same new file.
 const TRIES: u32 = 50;
 
-/// A handle on an open file; clones share one connection, which does one thing at a time.
+/// A handle on an open file; clones share one connection for reading and one for writing, each of which does one thing
+/// at a time. Writes that come while others are being written are committed together.
 #[derive(Debug, Clone)]
 pub struct SqliteFile {
     path: Arc<Path>,
-    connection: Arc<Mutex<Connection>>,
+    reader: Arc<Mutex<Connection>>,
+    writer: Writer,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change<T> {
+    /// It is committed, and outlasts a loss of power.
+    Made(T),
+    /// The commit failed: nobody knows. The text says how.
+    Unknown(String),
 }
 
 impl SqliteFile {
@@ -34,11 +48,13 @@ impl SqliteFile {
         // opening it while it is being created.
         static OPENING: Mutex<()> = Mutex::new(());
         let _opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = create(path.as_ref())?;
-        let connection = connect(&path).map_err(|error| explain(&path, &error))?;
+        let path: Arc<Path> = create(path.as_ref())?.into();
+        let connect = || connect(&path).map_err(|error| explain(&path, &error));
+        let writer = Writer::start(connect()?, path.clone())?;
         Ok(Self {
-            path: path.into(),
-            connection: Arc::new(Mutex::new(connection)),
+            reader: Arc::new(Mutex::new(connect()?)),
+            writer,
+            path,
         })
     }
 
@@ -48,18 +64,19 @@ impl SqliteFile {
         &self.path
     }
 
-    /// Does `work` on a thread that may block. The work goes on to its end also where nobody waits for it any more.
+    /// Reads on a thread that may block. It does not wait for whoever writes, and sees every change that was answered
+    /// before.
     ///
     /// # Errors
     /// What the work ended in: [`StoreError::Unavailable`] where it may go well in a moment (the file was busy for 5 s,
     /// the disk is full), else [`StoreError::Unusable`]; both name the file.
-    pub async fn call<T, W>(&self, work: W) -> Result<T, StoreError>
+    pub async fn read<T, W>(&self, work: W) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        W: FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+        W: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
         let file = self.clone();
-        match tokio::task::spawn_blocking(move || file.call_blocking(work)).await {
+        match tokio::task::spawn_blocking(move || file.read_blocking(work)).await {
             Ok(result) => result,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
@@ -69,17 +86,42 @@ impl SqliteFile {
         }
     }
 
-    /// Does `work` on this thread, blocking it.
-    ///
-    /// # Errors
-    /// As [`SqliteFile::call`].
-    pub fn call_blocking<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        work(&mut self.connection()).map_err(|error| explain(&self.path, &error))
+    fn read_blocking<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let connection = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        work(&connection).map_err(|error| explain(&self.path, &error))
     }
 
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        // A transaction that a panic cut short was rolled back on the way.
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Changes the file. The work is all or nothing, runs with the file's write lock held, and goes on to its end also
+    /// where nobody waits for it any more.
+    ///
+    /// # Errors
+    /// As [`SqliteFile::read`]: then it has no effect.
+    pub async fn change<T, W>(&self, work: W) -> Result<Change<T>, StoreError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let (to, answer) = oneshot::channel();
+        // Nobody may wait for it any more.
+        self.writer.give(work, move |answer| drop(to.send(answer)));
+        passed_on(answer.await.ok())
+    }
+
+    /// The same, blocking this thread: before anything else is done with the file.
+    ///
+    /// # Errors
+    /// As [`SqliteFile::change`]; a failed commit counts as [`StoreError::Unavailable`].
+    pub fn change_blocking<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let (to, answer) = std::sync::mpsc::channel();
+        self.writer.give(work, move |answer| drop(to.send(answer)));
+        match passed_on(answer.recv().ok())? {
+            Change::Made(made) => Ok(made),
+            Change::Unknown(why) => Err(StoreError::Unavailable(why)),
+        }
     }
 }
 
@@ -154,7 +196,7 @@ fn is_busy(error: &Error) -> bool {
 }
 
 /// What an error means to the one who named the file.
-fn explain(path: &Path, error: &Error) -> StoreError {
+pub(super) fn explain(path: &Path, error: &Error) -> StoreError {
     let path = path.display();
     if is_busy(error) {
         let seconds = BUSY.as_secs();
@@ -244,7 +286,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/b/matsu.db");
         let file = SqliteFile::open(&path).unwrap();
-        file.call_blocking(|connection| connection.execute_batch("CREATE TABLE t (x)"))
+        file.change_blocking(|connection| connection.execute_batch("CREATE TABLE t (x)"))
             .unwrap();
         assert_eq!(mode(&folder.path().join("a")), 0o700);
         assert_eq!(mode(&folder.path().join("a/b")), 0o700);
@@ -287,6 +329,42 @@ mod tests {
     async fn a_panic_of_the_work_is_passed_on() {
         let folder = tempfile::tempdir().unwrap();
         let file = SqliteFile::open(folder.path().join("matsu.db")).unwrap();
-        let _ = file.call(|_| -> rusqlite::Result<()> { panic!("on purpose") }).await;
+        let _ = file.read(|_| -> rusqlite::Result<()> { panic!("on purpose") }).await;
+    }
+
+    #[tokio::test]
+    async fn changes_that_are_made_together_fail_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = SqliteFile::open(folder.path().join("matsu.db")).unwrap();
+        file.change_blocking(|c| c.execute_batch("CREATE TABLE t (x INTEGER PRIMARY KEY)"))
+            .unwrap();
+        let insert = |number: i64, twice: bool| {
+            file.change(move |c| {
+                c.execute("INSERT INTO t VALUES (?1)", [number])?;
+                if twice {
+                    c.execute("INSERT INTO t VALUES (?1)", [number])?;
+                }
+                Ok(number)
+            })
+        };
+        let other = file.clone();
+        let panics = tokio::spawn(async move {
+            let work = |c: &Connection| -> rusqlite::Result<()> {
+                c.execute("INSERT INTO t VALUES (9)", [])?;
+                panic!("on purpose")
+            };
+            other.change(work).await
+        });
+        let (first, bad, last) = tokio::join!(insert(1, false), insert(2, true), insert(3, false));
+        assert_eq!(first.unwrap(), Change::Made(1));
+        assert!(bad.is_err());
+        assert_eq!(last.unwrap(), Change::Made(3));
+        assert!(panics.await.unwrap_err().is_panic());
+        let rows = |c: &Connection| {
+            let mut all = c.prepare("SELECT x FROM t ORDER BY x")?;
+            all.query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<Vec<i64>>>()
+        };
+        assert_eq!(file.read(rows).await.unwrap(), [1, 3]);
     }
 }

@@ -40,21 +40,17 @@ async fn a_write_that_others_kept_waiting_too_long_is_no_answer_and_has_no_effec
     let store = open(&path);
     store
         .file
-        .call_blocking(|connection| connection.busy_timeout(Duration::from_millis(50)))
+        .change_blocking(|connection| connection.busy_timeout(Duration::from_millis(50)))
         .unwrap();
-    let other = SqliteFile::open(&path).unwrap();
-    other
-        .call_blocking(|connection| connection.execute_batch("BEGIN IMMEDIATE"))
-        .unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
     match store.create("a", b"1".to_vec()).await {
         Err(StoreError::Unavailable(text)) => assert!(text.contains("matsu.db was kept busy"), "{text}"),
         other => panic!("neither written nor refused nor unknown: {other:?}"),
     }
     // Readers do not wait for the writer.
     assert_eq!(store.get("a").await.unwrap(), None);
-    other
-        .call_blocking(|connection| connection.execute_batch("COMMIT"))
-        .unwrap();
+    other.execute_batch("COMMIT").unwrap();
     assert_eq!(store.get("a").await.unwrap(), None);
     assert!(matches!(
         store.create("a", b"1".to_vec()).await,
@@ -68,7 +64,7 @@ async fn a_file_that_lost_its_table_is_unusable_by_name() {
     let store = open(&folder.path().join("matsu.db"));
     store
         .file
-        .call_blocking(|connection| connection.execute_batch("DROP TABLE matsu_store"))
+        .change_blocking(|connection| connection.execute_batch("DROP TABLE matsu_store"))
         .unwrap();
     match store.create("a", b"1".to_vec()).await {
         Err(StoreError::Unusable(text)) => assert!(text.contains("matsu.db"), "{text}"),

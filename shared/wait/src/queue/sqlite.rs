@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use matsu_lock::{Clock, Random, SqliteFile, StoreError};
+use matsu_lock::{Change, Clock, Random, SqliteFile, StoreError};
+use rusqlite::Connection;
 
 use super::{Delivery, LONGEST_DELAY, Outgoing, Queue, QueueError, refusal};
-use rusqlite::TransactionBehavior;
 use table::{Row, SCHEMA};
 
 /// How often a message is delivered before it becomes a dead letter, unless said otherwise.
@@ -51,12 +51,7 @@ impl SqliteQueue {
             .to_str()
             .ok_or_else(|| QueueError::Refused(format!("{}: the path is not UTF-8", file.path().display())))?
             .to_owned();
-        file.call_blocking(|c| {
-            let change = c.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            change.execute_batch(SCHEMA)?;
-            change.commit()
-        })
-        .map_err(fault)?;
+        file.change_blocking(|c| c.execute_batch(SCHEMA)).map_err(fault)?;
         Ok(Self {
             file,
             home,
@@ -73,12 +68,23 @@ impl SqliteQueue {
         self
     }
 
+    async fn change<T, W>(&self, work: W) -> Result<T, QueueError>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        match self.file.change(work).await.map_err(fault)? {
+            Change::Made(made) => Ok(made),
+            Change::Unknown(why) => Err(QueueError::Unavailable(why)),
+        }
+    }
+
     /// The dead letters, the oldest first.
     ///
     /// # Errors
     /// [`QueueError`].
     pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>, QueueError> {
-        let letters = self.file.call(|c| table::buried(c)).await.map_err(fault)?;
+        let letters = self.file.read(table::buried).await.map_err(fault)?;
         let letter = |(body, reason, at)| DeadLetter {
             body,
             reason,
@@ -110,8 +116,8 @@ impl Queue for SqliteQueue {
             return answers;
         }
         let clock = self.clock.clone();
-        let inserted = self.file.call(move |c| table::insert(c, &*clock, rows)).await;
-        if let Err(error) = inserted.map_err(fault) {
+        let inserted = self.change(move |c| table::insert(c, &*clock, rows)).await;
+        if let Err(error) = inserted {
             for answer in answers.iter_mut().filter(|a| a.is_ok()) {
                 *answer = Err(error.clone());
             }
@@ -122,10 +128,8 @@ impl Queue for SqliteQueue {
     async fn receive(&self, most: usize, visibility: Duration) -> Result<Vec<Delivery>, QueueError> {
         let receipts: Vec<_> = (0..most.clamp(1, 10)).map(|_| self.random.id()).collect();
         let (clock, max_receives) = (self.clock.clone(), self.max_receives);
-        self.file
-            .call(move |c| table::deliver(c, &*clock, visibility, max_receives, receipts))
+        self.change(move |c| table::deliver(c, &*clock, visibility, max_receives, receipts))
             .await
-            .map_err(fault)
     }
 
     async fn acknowledge(&self, deliveries: &[Delivery]) -> Result<(), QueueError> {
@@ -133,23 +137,17 @@ impl Queue for SqliteQueue {
             return Ok(());
         }
         let receipts: Vec<_> = deliveries.iter().map(|d| d.receipt.clone()).collect();
-        self.file
-            .call(move |c| table::remove(c, &receipts))
-            .await
-            .map_err(fault)
+        self.change(move |c| table::remove(c, &receipts)).await
     }
 
     async fn bury(&self, body: &str, reason: &str) -> Result<bool, QueueError> {
         let (body, reason, at) = (body.to_owned(), reason.to_owned(), self.clock.now().as_millisecond());
-        self.file
-            .call(move |c| table::bury(c, &body, &reason, at))
-            .await
-            .map_err(fault)?;
+        self.change(move |c| table::bury(c, &body, &reason, at)).await?;
         Ok(true)
     }
 
     async fn next_due(&self) -> Result<Option<Timestamp>, QueueError> {
-        let due = self.file.call(|c| table::next_due(c)).await.map_err(fault)?;
+        let due = self.file.read(table::next_due).await.map_err(fault)?;
         Ok(due.map(timestamp))
     }
 }

@@ -1,11 +1,11 @@
-//! The tables and what is done on them, one transaction for each. Times are in milliseconds since 1970; the clock is read
-//! when the transaction has begun, because that may have taken its time.
+//! The tables and what is done on them, each within a transaction. Times are in milliseconds since 1970; the clock is read
+//! when that has begun, because it may have taken its time.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use matsu_lock::Clock;
-use rusqlite::{Connection, Result, TransactionBehavior, params};
+use rusqlite::{Connection, Result, params};
 
 use super::{Delivery, timestamp};
 
@@ -36,41 +36,39 @@ pub(super) struct Row {
 }
 
 /// Writes all the messages or none.
-pub(super) fn insert(connection: &mut Connection, clock: &dyn Clock, rows: Vec<Row>) -> Result<()> {
-    let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+pub(super) fn insert(connection: &Connection, clock: &dyn Clock, rows: Vec<Row>) -> Result<()> {
     let now = clock.now();
     for row in rows {
-        change
+        connection
             .prepare_cached("INSERT INTO queue_messages (id, body, due) VALUES (?1, ?2, ?3)")?
             .execute(params![row.id, row.body, after(now, row.delay)])?;
     }
-    change.commit()
+    Ok(())
 }
 
 /// Hides each message that is due, as far as the receipts reach, and gives it a fresh one. What came too often becomes a
 /// dead letter instead.
 pub(super) fn deliver(
-    connection: &mut Connection,
+    connection: &Connection,
     clock: &dyn Clock,
     visibility: Duration,
     max_receives: u32,
     receipts: Vec<String>,
 ) -> Result<Vec<Delivery>> {
-    let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let now = clock.now();
     let (now, until) = (now.as_millisecond(), after(now, visibility));
     let due = loop {
-        let due = due(&change, now, receipts.len())?;
+        let due = due(connection, now, receipts.len())?;
         let (dead, live): (Vec<_>, Vec<_>) = due.into_iter().partition(|(_, receives)| *receives >= max_receives);
         if dead.is_empty() {
             break live;
         }
         for (number, receives) in dead {
-            let body: String = change
+            let body: String = connection
                 .prepare_cached("DELETE FROM queue_messages WHERE number = ?1 RETURNING body")?
                 .query_row([number], |row| row.get(0))?;
             bury(
-                &change,
+                connection,
                 &body,
                 &format!("received {receives} times without success"),
                 now,
@@ -80,9 +78,8 @@ pub(super) fn deliver(
     let deliveries = due
         .into_iter()
         .zip(receipts)
-        .map(|((number, _), receipt)| hide(&change, number, until, receipt))
+        .map(|((number, _), receipt)| hide(connection, number, until, receipt))
         .collect::<Result<_>>()?;
-    change.commit()?;
     Ok(deliveries)
 }
 
@@ -113,14 +110,13 @@ fn hide(connection: &Connection, number: i64, until: i64, receipt: String) -> Re
 }
 
 /// Removes the messages whose last delivery had one of these receipts.
-pub(super) fn remove(connection: &mut Connection, receipts: &[String]) -> Result<()> {
-    let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+pub(super) fn remove(connection: &Connection, receipts: &[String]) -> Result<()> {
     for receipt in receipts {
-        change
+        connection
             .prepare_cached("DELETE FROM queue_messages WHERE receipt = ?1")?
             .execute([receipt])?;
     }
-    change.commit()
+    Ok(())
 }
 
 /// When the next message is due.
