@@ -36,7 +36,7 @@ impl Document {
     pub(crate) fn of(record: &Record, now: Timestamp) -> Self {
         let outcome = record.outcome.as_ref();
         let (text, progress) = match record.wait.status.clone() {
-            Some(Status { text, progress }) => (Some(text), progress),
+            Some(Status { text, progress, .. }) => (Some(text), progress),
             None => (None, None),
         };
         Self {

@@ -155,6 +155,7 @@ mod tests {
                     wait: "w0".to_owned(),
                     origin: "event-0".to_owned(),
                     outcome: OutcomeKind::GaveUp,
+                    extra: Extra::new(),
                 }],
                 owed: vec![Owed {
                     wait: "w0".to_owned(),
@@ -162,6 +163,7 @@ mod tests {
                     passes: 3,
                     started_at: at,
                     status: None,
+                    extra: Extra::new(),
                 }],
                 extra: Extra::new(),
             },

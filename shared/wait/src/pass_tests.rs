@@ -13,7 +13,7 @@ use crate::queue::{Outgoing, Queue};
 use crate::record::Notified;
 use crate::start::Request;
 use crate::testing::{Bench, FaultyQueue, FaultyStore, ReadFault, SECOND, WriteFault, request, target};
-use crate::wait::{Limit, Owed, Policy, Status};
+use crate::wait::{Extra, Limit, Owed, Policy, Status};
 
 const TARGET: &str = "s3://bucket/key";
 
@@ -455,6 +455,7 @@ async fn owing(bench: &Bench) -> Message {
             passes: number,
             started_at: bench.clock.now(),
             status: None,
+            extra: Extra::new(),
         });
     }
     message

@@ -277,6 +277,7 @@ fn history_after(record: &Record) -> Vec<Past> {
             wait: record.wait.id.clone(),
             origin: record.wait.origin.clone(),
             outcome: outcome.kind,
+            extra: Extra::new(),
         });
     }
     history.drain(..history.len().saturating_sub(HISTORY));
@@ -292,6 +293,7 @@ fn owed_after(record: &Record) -> Vec<Owed> {
         passes: record.pass,
         started_at: record.wait.started_at,
         status: record.wait.status.clone(),
+        extra: Extra::new(),
     }));
     owed
 }

@@ -69,6 +69,9 @@ pub struct Status {
     /// Percent done, where the service tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<u8>,
+    /// Fields of a later release.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 impl Status {
@@ -77,6 +80,7 @@ impl Status {
         Self {
             text: text.into(),
             progress: None,
+            extra: Extra::new(),
         }
     }
 
@@ -283,6 +287,9 @@ pub struct Past {
     pub origin: String,
     /// How it ended.
     pub outcome: OutcomeKind,
+    /// Fields of a later release.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// An outcome of an earlier wait for the same target that is still to be announced.
@@ -299,6 +306,9 @@ pub struct Owed {
     /// What it saw last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
+    /// Fields of a later release.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// For serde: tokens as plain strings.
