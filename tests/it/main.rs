@@ -9,4 +9,5 @@ mod proxy;
 mod rds;
 mod servers;
 mod slack;
+mod starts;
 mod zip;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
 use matsu_lock::{Clock, SystemClock};
 use tokio::sync::OnceCell;
 
@@ -20,8 +22,20 @@ const MARGIN: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Function {
     config: Config,
-    aws: Arc<Aws>,
+    clients: Clients,
     wired: OnceCell<Wired>,
+}
+
+/// The AWS clients, from the moment on when they are made: reading the root certificates takes most of a start, and the
+/// runtime asks for its first event meanwhile.
+type Clients = Shared<BoxFuture<'static, Arc<Aws>>>;
+
+fn clients() -> Clients {
+    let runtime = tokio::runtime::Handle::current();
+    let made = tokio::task::spawn_blocking(move || runtime.block_on(Aws::load(&Options::default())));
+    async { Arc::new(made.await.expect("the clients are made without a panic")) }
+        .boxed()
+        .shared()
 }
 
 /// The engine, and where it runs.
@@ -33,11 +47,12 @@ pub struct Wired {
 }
 
 impl Function {
-    /// Reads and checks the environment, and begins the log.
+    /// Reads and checks the environment, and begins the log. Within a runtime of tokio.
     ///
     /// # Errors
     /// [`BadConfig`]: the function does not start.
-    pub async fn load() -> Result<Self, BadConfig> {
+    pub fn load() -> Result<Self, BadConfig> {
+        let clients = clients();
         let values = Values::from_environment()?;
         let config = Config::new(&values, Role::Function)?;
         setup::logging(&config, config.log_level);
@@ -49,7 +64,7 @@ impl Function {
         );
         Ok(Self {
             config,
-            aws: Arc::new(Aws::load(&Options::default()).await),
+            clients,
             wired: OnceCell::new(),
         })
     }
@@ -68,15 +83,16 @@ impl Function {
     pub async fn engine(&self, function_arn: &str) -> Result<&Wired, SetupError> {
         self.wired
             .get_or_try_init(|| async {
+                let aws = self.clients.clone().await;
                 let here = Here {
-                    region: self.aws.region().map(str::to_owned),
+                    region: aws.region().map(str::to_owned),
                     account: function_arn
                         .split(':')
                         .nth(4)
                         .filter(|account| !account.is_empty())
                         .map(str::to_owned),
                 };
-                let engine = setup::engine(&self.config, &self.aws, &here)?;
+                let engine = setup::engine(&self.config, &aws, &here)?;
                 Ok(Wired {
                     engine,
                     config: self.config.clone(),
