@@ -1,6 +1,6 @@
 //! What can be waited for: a closed set, one file a kind. Each kind has a probe (I/O) and a pure classification.
 //!
-//! A new kind is one file here, a variant of [`Target`], its arms, and its cases.
+//! A new kind is one file here, a variant of [`Target`] with its arm, a line in each table of `text`, and its cases.
 
 pub mod file;
 pub mod rds_snapshot;
@@ -138,82 +138,95 @@ impl Targets {
             regions: Regions::default(),
         }
     }
+
+    /// The clients for `target`, which is in AWS.
+    fn aws(&self, target: &impl std::fmt::Display) -> Result<&Aws, Seen> {
+        self.aws.as_deref().ok_or_else(|| {
+            Seen::Denied(format!(
+                "{target} is in AWS, and nothing here is set up for AWS: set a region and credentials"
+            ))
+        })
+    }
 }
 
 #[async_trait]
 impl Look for Targets {
     async fn look(&self, target: &Target) -> Seen {
-        match (target, self.aws.as_deref()) {
-            (Target::File(file), _) => file.look().await,
-            (Target::S3Object(object), Some(aws)) => object.look(aws, &self.regions).await,
-            (Target::RdsSnapshot(snapshot), Some(aws)) => {
-                let own = self.here.own_account(aws).await.ok();
-                snapshot.look(aws, own.as_deref()).await
-            }
-            (Target::S3Object(_) | Target::RdsSnapshot(_), None) => Seen::Denied(format!(
-                "{target} is in AWS, and nothing here is set up for AWS: set a region and credentials"
-            )),
-        }
+        target.as_kind().look(self).await
     }
 }
 
+/// What every kind of target tells of itself; `Display` is the string that people type for it.
+#[async_trait]
+trait Kind: std::fmt::Display + Send + Sync {
+    /// The word for the kind.
+    fn word(&self) -> &'static str;
+
+    /// Everything that changes the meaning, in one text that begins with the word.
+    fn key(&self) -> String;
+
+    /// The condition, for the kinds that have one.
+    fn until(&self) -> Option<Until> {
+        None
+    }
+
+    /// The region that holds it, where it has one.
+    fn region(&self) -> Option<&str> {
+        None
+    }
+
+    /// The account that holds it, where it is known.
+    fn account(&self) -> Option<&str> {
+        None
+    }
+
+    /// Looks at it once, from where `from` is.
+    async fn look(&self, from: &Targets) -> Seen;
+}
+
 impl Target {
+    fn as_kind(&self) -> &dyn Kind {
+        match self {
+            Self::RdsSnapshot(t) => t,
+            Self::S3Object(t) => t,
+            Self::File(t) => t,
+        }
+    }
+
     /// The word for its kind.
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        match self {
-            Self::RdsSnapshot(_) => "rds-snapshot",
-            Self::S3Object(_) => "s3-object",
-            Self::File(_) => "file",
-        }
+        self.as_kind().word()
     }
 
     /// Everything that changes the meaning, in one text: two targets are the same exactly if their keys are.
     #[must_use]
     pub fn key(&self) -> String {
-        match self {
-            Self::RdsSnapshot(t) => t.key(),
-            Self::S3Object(t) => t.key(),
-            Self::File(t) => t.key(),
-        }
+        self.as_kind().key()
     }
 
     /// The condition, for the kinds that have one.
     #[must_use]
     pub fn until(&self) -> Option<Until> {
-        match self {
-            Self::RdsSnapshot(_) => None,
-            Self::S3Object(t) => Some(t.until),
-            Self::File(t) => Some(t.until),
-        }
+        self.as_kind().until()
     }
 
     /// The region that holds it, where it has one.
     #[must_use]
     pub fn region(&self) -> Option<&str> {
-        match self {
-            Self::RdsSnapshot(t) => Some(&t.region),
-            Self::S3Object(_) | Self::File(_) => None,
-        }
+        self.as_kind().region()
     }
 
     /// The account that holds it, where it is known.
     #[must_use]
     pub fn account(&self) -> Option<&str> {
-        match self {
-            Self::RdsSnapshot(t) => Some(&t.account),
-            Self::S3Object(_) | Self::File(_) => None,
-        }
+        self.as_kind().account()
     }
 }
 
 /// The string that people type for it.
 impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::RdsSnapshot(t) => t.fmt(f),
-            Self::S3Object(t) => t.fmt(f),
-            Self::File(t) => t.fmt(f),
-        }
+        self.as_kind().fmt(f)
     }
 }

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::{BadTarget, Seen, Until};
+use super::{BadTarget, Kind, Seen, Targets, Until};
 
 /// A file, or a folder, or a link: whatever has that name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -55,13 +56,24 @@ impl File {
             until,
         })
     }
+}
 
-    pub(super) fn key(&self) -> String {
+#[async_trait]
+impl Kind for File {
+    fn word(&self) -> &'static str {
+        "file"
+    }
+
+    fn key(&self) -> String {
         format!("file={}={}", self.until.word(), self.path)
     }
 
+    fn until(&self) -> Option<Until> {
+        Some(self.until)
+    }
+
     /// Looks whether the name is there. A link is not followed: one that leads nowhere is there all the same.
-    pub(super) async fn look(&self) -> Seen {
+    async fn look(&self, _: &Targets) -> Seen {
         let found = tokio::fs::symlink_metadata(&self.path).await;
         classify(
             self.until,
@@ -96,7 +108,12 @@ impl std::fmt::Display for File {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::Here;
     use crate::wait::Status;
+
+    async fn look(file: &File) -> Seen {
+        file.look(&Targets::new(None, Here::default())).await
+    }
 
     fn satisfied(text: &str) -> Seen {
         Seen::Satisfied(Status::new(text))
@@ -166,13 +183,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a b%20#?");
         let at = |until| File::new(path.to_str().unwrap(), until).unwrap();
-        assert_eq!(at(Until::Exists).look().await, pending("absent"));
-        assert_eq!(at(Until::Deleted).look().await, satisfied("deleted"));
+        assert_eq!(look(&at(Until::Exists)).await, pending("absent"));
+        assert_eq!(look(&at(Until::Deleted)).await, satisfied("deleted"));
         std::fs::write(&path, "").unwrap();
-        assert_eq!(at(Until::Exists).look().await, satisfied("exists"));
-        assert_eq!(at(Until::Deleted).look().await, pending("exists"));
+        assert_eq!(look(&at(Until::Exists)).await, satisfied("exists"));
+        assert_eq!(look(&at(Until::Deleted)).await, pending("exists"));
         let below = File::new(&format!("{}/below", path.display()), Until::Exists).unwrap();
-        assert_eq!(below.look().await, pending("absent"), "nothing can be below a file");
+        assert_eq!(look(&below).await, pending("absent"), "nothing can be below a file");
     }
 
     #[cfg(unix)]
@@ -182,12 +199,12 @@ mod tests {
         let path = folder.path().join("link");
         std::os::unix::fs::symlink("/nowhere/at/all", &path).unwrap();
         let file = File::new(path.to_str().unwrap(), Until::Exists).unwrap();
-        assert_eq!(file.look().await, satisfied("exists"));
+        assert_eq!(look(&file).await, satisfied("exists"));
     }
 
     #[tokio::test]
     async fn a_name_that_cannot_be_is_not_taken_for_an_absent_file() {
         let file = File::new(&format!("/{}", "a".repeat(300)), Until::Deleted).unwrap();
-        assert!(matches!(file.look().await, Seen::Denied(_)));
+        assert!(matches!(look(&file).await, Seen::Denied(_)));
     }
 }

@@ -4,6 +4,7 @@ mod probe;
 
 use serde::{Deserialize, Serialize};
 
+use super::text::Object;
 use super::{BadTarget, Here};
 
 /// A snapshot.
@@ -34,13 +35,11 @@ impl RdsSnapshot {
     }
 
     /// From the fields of an object; the id may be an ARN, which the other fields must not contradict.
-    pub(super) fn from_fields(
-        id: &str,
-        region: Option<&str>,
-        account: Option<&str>,
-        partition: Option<&str>,
-        here: &Here,
-    ) -> Result<Self, BadTarget> {
+    pub(super) fn from_object(object: &Object<'_>, here: &Here) -> Result<Self, BadTarget> {
+        let id = object.need("id")?;
+        let region = object.word("region")?;
+        let account = object.word("account")?;
+        let partition = object.word("partition")?;
         if !id.starts_with("arn:") {
             let or = |given: Option<&str>, else_: &Option<String>| given.map(str::to_owned).or_else(|| else_.clone());
             let here = Here {
@@ -184,10 +183,6 @@ impl RdsSnapshot {
     #[must_use]
     pub fn is(&self, name: &str) -> bool {
         name.eq_ignore_ascii_case(&self.id) || name.eq_ignore_ascii_case(&self.arn())
-    }
-
-    pub(super) fn key(&self) -> String {
-        format!("rds-snapshot={}", self.arn().to_ascii_lowercase())
     }
 }
 

@@ -6,12 +6,13 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use async_trait::async_trait;
 use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use serde::{Deserialize, Serialize};
 
-use super::{BadTarget, Seen, Until};
+use super::{BadTarget, Kind, Seen, Targets, Until};
 use crate::aws::{ANY_REGION, Aws, Fault, FaultKind};
 
 /// An object.
@@ -60,30 +61,6 @@ impl S3Object {
         })
     }
 
-    pub(super) fn key(&self) -> String {
-        format!("s3-object={}={}/{}", self.until.word(), self.bucket, self.key)
-    }
-
-    /// Looks at the object, in the bucket's own region. An absent object is *deleted* only in a bucket that exists.
-    pub(super) async fn look(&self, aws: &Aws, regions: &Regions) -> Seen {
-        let home = aws.region().unwrap_or(ANY_REGION);
-        let known = regions.of(&self.bucket);
-        let mut region = known.unwrap_or_else(|| home.to_owned());
-        let mut object = self.head(aws, &region).await;
-        if let Head::Elsewhere(other) = object {
-            region = other;
-            object = self.head(aws, &region).await;
-            if !matches!(object, Head::Elsewhere(_)) {
-                regions.learn(&self.bucket, &region);
-            }
-        }
-        let bucket = match (self.until, &object) {
-            (Until::Deleted, Head::Absent { in_bucket: false }) => Some(self.head_bucket(aws, &region).await),
-            _ => None,
-        };
-        classify(self, object, bucket)
-    }
-
     async fn head(&self, aws: &Aws, region: &str) -> Head {
         let request = aws.s3(Some(region)).head_object().bucket(&self.bucket).key(&self.key);
         request
@@ -98,6 +75,45 @@ impl S3Object {
             .send()
             .await
             .map_or_else(|e| Head::of(&e, region), |_| Head::There)
+    }
+}
+
+#[async_trait]
+impl Kind for S3Object {
+    fn word(&self) -> &'static str {
+        "s3-object"
+    }
+
+    fn key(&self) -> String {
+        format!("s3-object={}={}/{}", self.until.word(), self.bucket, self.key)
+    }
+
+    fn until(&self) -> Option<Until> {
+        Some(self.until)
+    }
+
+    /// Looks at the object, in the bucket's own region. An absent object is *deleted* only in a bucket that exists.
+    async fn look(&self, from: &Targets) -> Seen {
+        let aws = match from.aws(self) {
+            Ok(aws) => aws,
+            Err(denied) => return denied,
+        };
+        let home = aws.region().unwrap_or(ANY_REGION);
+        let known = from.regions.of(&self.bucket);
+        let mut region = known.unwrap_or_else(|| home.to_owned());
+        let mut object = self.head(aws, &region).await;
+        if let Head::Elsewhere(other) = object {
+            region = other;
+            object = self.head(aws, &region).await;
+            if !matches!(object, Head::Elsewhere(_)) {
+                from.regions.learn(&self.bucket, &region);
+            }
+        }
+        let bucket = match (self.until, &object) {
+            (Until::Deleted, Head::Absent { in_bucket: false }) => Some(self.head_bucket(aws, &region).await),
+            _ => None,
+        };
+        classify(self, object, bucket)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::rds_snapshot::NO_CLUSTERS;
 use super::{File, Here, RdsSnapshot, S3Object, Target, Until};
 
 /// A target that cannot be.
@@ -25,24 +24,67 @@ impl BadTarget {
     }
 }
 
+/// How people write the targets of one kind.
+struct Form {
+    starts: &'static str,
+    /// For messages.
+    shown: &'static str,
+    read: fn(&str, Option<Until>, &Here) -> Result<Target, BadTarget>,
+}
+
+const FORMS: [Form; 4] = [
+    Form {
+        starts: "arn:",
+        shown: "an RDS snapshot ARN",
+        read: |text, _, here| RdsSnapshot::parse(text, here).map(Target::RdsSnapshot),
+    },
+    Form {
+        starts: "rds:",
+        shown: "rds:snapshot/ID",
+        read: |text, _, here| RdsSnapshot::parse(text, here).map(Target::RdsSnapshot),
+    },
+    Form {
+        starts: "s3://",
+        shown: "s3://BUCKET/KEY",
+        read: |text, until, _| S3Object::parse(text, until).map(Target::S3Object),
+    },
+    Form {
+        starts: "file:",
+        shown: "file:PATH",
+        read: |text, until, _| File::parse(text, until).map(Target::File),
+    },
+];
+
+/// Reads the object of one kind.
+type ReadObject = fn(&Object<'_>, Option<Until>, &Here) -> Result<Target, BadTarget>;
+
+const OBJECTS: [(&str, ReadObject); 3] = [
+    ("rds-snapshot", |object, _, here| {
+        RdsSnapshot::from_object(object, here).map(Target::RdsSnapshot)
+    }),
+    ("s3-object", |object, until, _| {
+        let until = until.unwrap_or_default();
+        S3Object::new(object.need("bucket")?, object.need("key")?, until).map(Target::S3Object)
+    }),
+    ("file", |object, until, _| {
+        File::new(object.need("path")?, until.unwrap_or_default()).map(Target::File)
+    }),
+];
+
 impl Target {
     /// Reads the string that people type. `until` is the condition asked for beside it, if any.
     ///
     /// # Errors
     /// [`BadTarget`].
     pub fn parse(text: &str, until: Option<Until>, here: &Here) -> Result<Self, BadTarget> {
-        let target = if text.starts_with("arn:") || text.starts_with("rds:") {
-            Self::RdsSnapshot(RdsSnapshot::parse(text, here)?)
-        } else if text.starts_with("s3://") {
-            Self::S3Object(S3Object::parse(text, until)?)
-        } else if text.starts_with("file:") {
-            Self::File(File::parse(text, until)?)
-        } else {
+        let Some(form) = FORMS.iter().find(|form| text.starts_with(form.starts)) else {
             let short: String = text.chars().take(80).collect();
             return Err(BadTarget::new(format!(
-                "{short:?} is not a target: it takes an RDS snapshot ARN, rds:snapshot/ID, s3://BUCKET/KEY or file:PATH"
+                "{short:?} is not a target: it takes {}",
+                one_of(FORMS.map(|form| form.shown))
             )));
         };
+        let target = (form.read)(text, until, here)?;
         if until.is_some() && target.until().is_none() {
             return Err(BadTarget::new(format!(
                 "until does not go with {text}: it is only for s3:// and file: targets"
@@ -58,7 +100,7 @@ impl Target {
     pub fn from_value(value: &Value, until: Option<Until>, here: &Here) -> Result<Self, BadTarget> {
         match value {
             Value::String(text) => Self::parse(text, until, here),
-            Value::Object(fields) => Self::from_object(fields, until, here),
+            Value::Object(fields) => Self::from_object(&Object(fields), until, here),
             other => Err(BadTarget::new(format!(
                 "target is {}: it takes a string or an object with kind",
                 crate::event::kind_of(other)
@@ -66,10 +108,12 @@ impl Target {
         }
     }
 
-    fn from_object(fields: &Map<String, Value>, until: Option<Until>, here: &Here) -> Result<Self, BadTarget> {
-        let kind = word(fields, "kind")?
-            .ok_or_else(|| BadTarget::new("target has no kind: it takes rds-snapshot, s3-object or file"))?;
-        let until = match word(fields, "until")? {
+    fn from_object(object: &Object<'_>, until: Option<Until>, here: &Here) -> Result<Self, BadTarget> {
+        let kinds = || one_of(OBJECTS.map(|(kind, _)| kind));
+        let kind = object
+            .word("kind")?
+            .ok_or_else(|| BadTarget::new(format!("target has no kind: it takes {}", kinds())))?;
+        let until = match object.word("until")? {
             None => until,
             Some("exists") => Some(Until::Exists),
             Some("deleted") => Some(Until::Deleted),
@@ -79,52 +123,54 @@ impl Target {
                 )));
             }
         };
-        let need = |name: &str| {
-            text(fields, name)?
-                .ok_or_else(|| BadTarget::new(format!("target.{name} is missing: a target of kind {kind} takes it")))
+        let Some((_, read)) = OBJECTS.iter().find(|(word, _)| *word == kind) else {
+            return Err(BadTarget::new(format!("target.kind is {kind:?}: it takes {}", kinds())));
         };
-        match kind {
-            "rds-snapshot" => {
-                if until.is_some() {
-                    return Err(BadTarget::new("target.until does not go with kind rds-snapshot"));
-                }
-                RdsSnapshot::from_fields(
-                    need("id")?,
-                    word(fields, "region")?,
-                    word(fields, "account")?,
-                    word(fields, "partition")?,
-                    here,
-                )
-                .map(Self::RdsSnapshot)
-            }
-            "rds-cluster-snapshot" => Err(BadTarget::new(format!("target.kind is {kind:?}: {NO_CLUSTERS}"))),
-            "s3-object" => Ok(Self::S3Object(S3Object::new(
-                need("bucket")?,
-                need("key")?,
-                until.unwrap_or_default(),
-            )?)),
-            "file" => Ok(Self::File(File::new(need("path")?, until.unwrap_or_default())?)),
-            other => Err(BadTarget::new(format!(
-                "target.kind is {other:?}: it takes rds-snapshot, s3-object or file"
-            ))),
+        let target = read(object, until, here)?;
+        if until.is_some() && target.until().is_none() {
+            return Err(BadTarget::new(format!("target.until does not go with kind {kind}")));
         }
+        Ok(target)
     }
 }
 
-/// An optional text; blank, `None` and `null` count as unset.
-fn word<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, BadTarget> {
-    Ok(text(fields, name)?.filter(|text| !matches!(text.trim(), "" | "None" | "null")))
+/// The words in a row: `a, b or c`.
+fn one_of<const N: usize>(words: [&str; N]) -> String {
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, before)) => format!("{} or {last}", before.join(", ")),
+        None => String::new(),
+    }
 }
 
-/// A text as it stands: a bucket, a key or a file may well be called `null`.
-fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, BadTarget> {
-    match fields.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(other) => Err(BadTarget::new(format!(
-            "target.{name} is {}: it takes a text",
-            crate::event::kind_of(other)
-        ))),
+/// A target as an object, as somebody wrote it.
+pub(super) struct Object<'a>(&'a Map<String, Value>);
+
+impl<'a> Object<'a> {
+    /// An optional text; blank, `None` and `null` count as unset.
+    pub(super) fn word(&self, name: &str) -> Result<Option<&'a str>, BadTarget> {
+        Ok(self
+            .text(name)?
+            .filter(|text| !matches!(text.trim(), "" | "None" | "null")))
+    }
+
+    /// A text as it stands: a bucket, a key or a file may well be called `null`.
+    pub(super) fn need(&self, name: &str) -> Result<&'a str, BadTarget> {
+        self.text(name)?.ok_or_else(|| {
+            let kind = self.0.get("kind").and_then(Value::as_str).unwrap_or_default();
+            BadTarget::new(format!("target.{name} is missing: a target of kind {kind} takes it"))
+        })
+    }
+
+    fn text(&self, name: &str) -> Result<Option<&'a str>, BadTarget> {
+        match self.0.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(BadTarget::new(format!(
+                "target.{name} is {}: it takes a text",
+                crate::event::kind_of(other)
+            ))),
+        }
     }
 }
 
@@ -240,7 +286,7 @@ mod tests {
             (json!({"kind": "volcano"}), "volcano"),
             (
                 json!({"kind": "rds-cluster-snapshot", "id": "a"}),
-                "not supported by this version",
+                "rds-cluster-snapshot",
             ),
             (json!({"kind": "s3-object", "bucket": "abc"}), "target.key"),
             (json!({"kind": "s3-object", "bucket": 3, "key": "k"}), "target.bucket"),

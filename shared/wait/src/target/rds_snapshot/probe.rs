@@ -1,22 +1,47 @@
 //! One look at a snapshot: the request, and what its answer means.
 
+use async_trait::async_trait;
 use aws_sdk_rds::types::DbSnapshot;
 
 use super::RdsSnapshot;
 use crate::aws::{Aws, Fault, FaultKind};
-use crate::target::Seen;
+use crate::target::{Kind, Seen, Targets};
 use crate::wait::Status;
 
-impl RdsSnapshot {
-    /// Looks at it in its own region. `own` is our account; none: nobody knows it.
-    pub(in crate::target) async fn look(&self, aws: &Aws, own: Option<&str>) -> Seen {
-        match self.describe(aws, own).await {
+#[async_trait]
+impl Kind for RdsSnapshot {
+    fn word(&self) -> &'static str {
+        "rds-snapshot"
+    }
+
+    fn key(&self) -> String {
+        format!("rds-snapshot={}", self.arn().to_ascii_lowercase())
+    }
+
+    fn region(&self) -> Option<&str> {
+        Some(&self.region)
+    }
+
+    fn account(&self) -> Option<&str> {
+        Some(&self.account)
+    }
+
+    /// Looks at it in its own region.
+    async fn look(&self, from: &Targets) -> Seen {
+        let aws = match from.aws(self) {
+            Ok(aws) => aws,
+            Err(denied) => return denied,
+        };
+        let own = from.here.own_account(aws).await.ok();
+        match self.describe(aws, own.as_deref()).await {
             Ok(Some(found)) => classify(found.status(), found.percent_progress()),
             Ok(None) => Seen::Missing,
             Err(fault) => unseen(&self.arn(), &fault),
         }
     }
+}
 
+impl RdsSnapshot {
     /// What RDS tells of it, in its own region; none: it is surely not there.
     ///
     /// One of another account is shared with us and goes by its ARN; one of our own goes by its bare id, and one that
