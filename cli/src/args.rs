@@ -75,6 +75,7 @@ const WAIT_HELP: &str = "\
 Targets:
   s3://BUCKET/KEY                                 an object
   rds:snapshot/ID                                 a snapshot of an RDS instance
+  rds:cluster-snapshot/ID                         a snapshot of an RDS cluster
   arn:aws:rds:REGION:ACCOUNT:snapshot:ID          the same, in another region or account
   file:PATH                                       a file of this machine
 

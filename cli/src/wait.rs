@@ -100,9 +100,9 @@ async fn wait(
 ) -> Result<Way, Failure> {
     let mut engine = session.engine().await?;
     let noted = Arc::new(Noted::default());
-    let (notes, clock, ours) = (noted.clone(), engine.clock.clone(), target.clone());
+    let (notes, clock, ours) = (noted.clone(), engine.clock.clone(), target.key());
     let hear = move |target: &Target, seen: &Seen| {
-        if *target == ours {
+        if target.key() == ours {
             notes.note(seen.clone(), clock.elapsed());
         }
     };

@@ -37,6 +37,13 @@ impl Kind {
         format!("arn:aws:rds:{region}:{ACCOUNT}:{word}:{id}")
     }
 
+    fn longest(self) -> usize {
+        match self {
+            Self::Instance => 255,
+            Self::Cluster => 63,
+        }
+    }
+
     fn filter(self) -> &'static str {
         match self {
             Self::Instance => "db-snapshot-id",
@@ -245,7 +252,7 @@ impl State {
         let target_name = format!("Target{noun}Identifier");
         let source = asked.get(&source_name).ok_or_else(|| missing(&source_name))?;
         let id = asked.get(&target_name).ok_or_else(|| missing(&target_name))?;
-        if !is_legal(id) {
+        if !is_legal(id) || id.len() > kind.longest() {
             return Err((
                 "InvalidParameterValue",
                 format!("The parameter {target_name} is not a valid identifier."),

@@ -188,6 +188,7 @@ fn without_credentials_an_aws_target_names_the_command_to_run() {
     for target in [
         "s3://my-bucket/key",
         "rds:snapshot/nightly",
+        "rds:cluster-snapshot/nightly",
         "arn:aws:rds:eu-west-1:123456789012:snapshot:x",
     ] {
         let ran = rig.run(&["wait", target, "--region", "eu-west-1"]);

@@ -1,6 +1,7 @@
 //! AWS clients: one configuration, one HTTP stack, a client for each region that is asked for.
 
 mod fault;
+pub(crate) mod rds;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +18,7 @@ use tokio::sync::OnceCell;
 
 use fault::causes;
 pub use fault::{Fault, FaultKind, HttpStatus};
+pub use rds::Family;
 
 /// What people may say about their account, beside the environment and files that the SDK reads by itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -140,6 +140,7 @@ mod tests {
                     bucket: "example-data".to_owned(),
                     key: key.to_owned(),
                     until: Until::Deleted,
+                    extra: Extra::new(),
                 }),
                 policy: Policy::default(),
                 origin: format!("s3:example-data/{key}#01"),

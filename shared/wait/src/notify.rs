@@ -90,6 +90,7 @@ mod tests {
             target: Target::File(File {
                 path: "/tmp/done".to_owned(),
                 until: Until::Exists,
+                extra: Extra::new(),
             }),
             outcome: Outcome {
                 kind: OutcomeKind::Completed,

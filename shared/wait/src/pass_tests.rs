@@ -626,8 +626,10 @@ async fn a_job_that_is_refused_in_a_pass_ends_as_failed_to_start() {
         source: "arn".to_owned(),
         source_created: None,
         source_instance: None,
+        source_cluster: None,
         kms_key: None,
         tags: Tags::None,
+        extra: crate::wait::Extra::new(),
     };
     bench.jobs.will_answer([
         crate::job::Begun::Later("throttled".to_owned()),

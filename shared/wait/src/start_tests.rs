@@ -19,8 +19,10 @@ fn with_job(origin: &str) -> Request {
         source: "arn:aws:rds:eu-central-1:123456789012:snapshot:source".to_owned(),
         source_created: None,
         source_instance: None,
+        source_cluster: None,
         kms_key: None,
         tags: Tags::None,
+        extra: crate::wait::Extra::new(),
     };
     Request {
         job: Some(Job::RdsCopy(job)),

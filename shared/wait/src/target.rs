@@ -28,6 +28,9 @@ use crate::wait::Status;
 pub enum Target {
     /// A snapshot of an RDS instance, satisfied when available.
     RdsSnapshot(RdsSnapshot),
+    /// A snapshot of an RDS cluster, satisfied when available.
+    #[serde(deserialize_with = "rds_snapshot::of_cluster")]
+    RdsClusterSnapshot(RdsSnapshot),
     /// An S3 object, satisfied when it exists, or is gone.
     S3Object(S3Object),
     /// A file of this machine, satisfied when it exists, or is gone.
@@ -187,9 +190,18 @@ trait Kind: std::fmt::Display + Send + Sync {
 impl Target {
     fn as_kind(&self) -> &dyn Kind {
         match self {
-            Self::RdsSnapshot(t) => t,
+            Self::RdsSnapshot(t) | Self::RdsClusterSnapshot(t) => t,
             Self::S3Object(t) => t,
             Self::File(t) => t,
+        }
+    }
+
+    /// The snapshot that it is, if it is one, of an instance or a cluster.
+    #[must_use]
+    pub fn rds_snapshot(&self) -> Option<&RdsSnapshot> {
+        match self {
+            Self::RdsSnapshot(snapshot) | Self::RdsClusterSnapshot(snapshot) => Some(snapshot),
+            Self::S3Object(_) | Self::File(_) => None,
         }
     }
 

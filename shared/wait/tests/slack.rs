@@ -9,6 +9,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use jiff::Timestamp;
 use matsu_lock::{Random, SeededRandom};
+use matsu_wait::aws::Family;
 use matsu_wait::notify::slack::{plain, render};
 use matsu_wait::notify::{Announcement, Notify, Slack, Told, Webhook};
 use matsu_wait::target::{File, Here, RdsSnapshot, S3Object, Target, Until};
@@ -93,19 +94,23 @@ impl Announcements {
         };
         match self.below(3) {
             0 => Target::RdsSnapshot(RdsSnapshot {
+                family: Family::Instance,
                 id: self.text(),
                 region: self.text(),
                 account: self.text(),
                 partition: None,
+                extra: Extra::new(),
             }),
             1 => Target::S3Object(S3Object {
                 bucket: self.text(),
                 key: self.text(),
                 until,
+                extra: Extra::new(),
             }),
             _ => Target::File(File {
                 path: self.text(),
                 until,
+                extra: Extra::new(),
             }),
         }
     }
@@ -225,10 +230,12 @@ fn any_announcement_renders_within_every_limit() {
 fn at_night() -> impl Iterator<Item = (Announcement, Here)> {
     let snapshot = |id: &str| {
         Target::RdsSnapshot(RdsSnapshot {
+            family: Family::Instance,
             id: id.to_owned(),
             region: "eu-central-1".to_owned(),
             account: "123456789012".to_owned(),
             partition: None,
+            extra: Extra::new(),
         })
     };
     let object = |key: &str, until| {
@@ -236,6 +243,7 @@ fn at_night() -> impl Iterator<Item = (Announcement, Here)> {
             bucket: "data-bucket".to_owned(),
             key: key.to_owned(),
             until,
+            extra: Extra::new(),
         })
     };
     [

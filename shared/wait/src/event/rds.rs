@@ -4,15 +4,9 @@
 use super::fields::{Fields, quoted};
 use super::wrapped::Place;
 use super::{BadEvent, Wanted};
+use crate::aws::Family;
 use crate::job::CopyRequest;
 use crate::target::Target;
-
-/// What a snapshot is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Family {
-    Instance,
-    Cluster,
-}
 
 /// What happened to a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,9 +79,8 @@ impl Happened {
             (Family::Instance, "RDS-EVENT-0042" | "RDS-EVENT-0091") => Self::Created,
             (Family::Cluster, "RDS-EVENT-0075" | "RDS-EVENT-0169") => Self::Created,
             // From another region: finished, cancelled. Within the region: finished, cancelled.
-            (Family::Instance, "RDS-EVENT-0060" | "RDS-EVENT-0061" | "RDS-EVENT-0197" | "RDS-EVENT-0190") => {
-                Self::CopyEnded
-            }
+            // They are listed for instances; should a cluster's come, an early look does no harm.
+            (_, "RDS-EVENT-0060" | "RDS-EVENT-0061" | "RDS-EVENT-0197" | "RDS-EVENT-0190") => Self::CopyEnded,
             _ => Self::Else,
         }
     }
@@ -99,8 +92,8 @@ impl Event<'_> {
         let id = self.id.rsplit('#').next().unwrap_or(self.id).trim();
         let of = self.arn.as_deref().map(|arn| (arn, family_of(arn)));
         let family = of.and_then(|(_, family)| family).unwrap_or(self.family);
-        match (Happened::of(family, id), family, of) {
-            (Happened::Created, Family::Instance, Some((arn, Some(_)))) => Ok(Wanted::Copy {
+        match (Happened::of(family, id), of) {
+            (Happened::Created, Some((arn, Some(_)))) => Ok(Wanted::Copy {
                 request: CopyRequest {
                     source: arn.to_owned(),
                     by_event: true,
@@ -109,23 +102,20 @@ impl Event<'_> {
                 policy: place.rules.policy.clone(),
                 origin: self.origin.to_owned(),
             }),
-            (Happened::Created, Family::Cluster, _) => Ok(Wanted::Ignored(format!(
-                "{id}: cluster snapshots are not copied by this version"
-            ))),
-            (Happened::CopyEnded, _, Some((arn, Some(_)))) => Target::parse(arn, None, &place.rules.here)
+            (Happened::CopyEnded, Some((arn, Some(_)))) => Target::parse(arn, None, &place.rules.here)
                 .map(Wanted::Wake)
                 .map_err(|e| BadEvent(format!("{}: {e}", self.arn_at))),
-            (Happened::Created, _, None) => Err(BadEvent(format!(
+            (Happened::Created, None) => Err(BadEvent(format!(
                 "{} is missing: it takes the ARN of a snapshot",
                 self.arn_at
             ))),
-            (Happened::CopyEnded, _, None) => Ok(Wanted::Ignored(format!("{id}: the copy is not named"))),
-            (Happened::Created | Happened::CopyEnded, _, Some((arn, None))) => Err(BadEvent(format!(
+            (Happened::CopyEnded, None) => Ok(Wanted::Ignored(format!("{id}: the copy is not named"))),
+            (Happened::Created | Happened::CopyEnded, Some((arn, None))) => Err(BadEvent(format!(
                 "{} is {}: it takes the ARN of a snapshot",
                 self.arn_at,
                 quoted(arn)
             ))),
-            (Happened::Else, ..) => Ok(Wanted::Ignored(format!("{} is not acted on", quoted(id)))),
+            (Happened::Else, _) => Ok(Wanted::Ignored(format!("{} is not acted on", quoted(id)))),
         }
     }
 }
@@ -150,10 +140,7 @@ fn family_of(arn: &str) -> Option<Family> {
 /// The ARN of a snapshot that lies where the topic of its event lies: older subscriptions do not name it.
 fn beside(topic: &str, family: Family, id: &str) -> Option<String> {
     let parts: Vec<&str> = topic.split(':').collect();
-    let kind = match family {
-        Family::Instance => "snapshot",
-        Family::Cluster => "cluster-snapshot",
-    };
+    let kind = family.resource();
     match parts[..] {
         ["arn", partition, "sns", region, account, _] => {
             Some(format!("arn:{partition}:rds:{region}:{account}:{kind}:{id}"))

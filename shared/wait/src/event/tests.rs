@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{BadEvent, Item, OnObjectCreated, Rules, Wanted, read};
 use crate::start::Request;
 use crate::target::{Here, S3Object, Target, Until};
-use crate::wait::Policy;
+use crate::wait::{Extra, Policy};
 
 const BUCKET: &str = "example-data";
 
@@ -135,6 +135,7 @@ fn object(key: &str, until: Until) -> Target {
         bucket: BUCKET.to_owned(),
         key: key.to_owned(),
         until,
+        extra: Extra::new(),
     })
 }
 

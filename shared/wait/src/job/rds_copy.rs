@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use aws_sdk_rds::types::DbSnapshot;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use self::name::Words;
 use super::{Begun, Job, Jobs, PrepareError};
-use crate::aws::Aws;
+use crate::aws::{Aws, Family};
 use crate::target::rds_snapshot::is_region;
 use crate::target::{Here, RdsSnapshot, Target};
+use crate::wait::Extra;
 
 /// What somebody asks for. Blank, `None` and `null` count as unset wherever a value may be left out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -73,7 +73,8 @@ impl CopySettings {
             date: Some("2000-01-01"),
             region: "us-east-1",
         };
-        name::expand(&self.name, sample)?;
+        // Names of cluster snapshots are shorter: whether one fits, its copy tells.
+        name::expand(&self.name, sample, Family::Instance)?;
         if let Some(region) = set(self.to_region.as_deref()) {
             region_named("the region of copies", region)?;
         }
@@ -149,12 +150,18 @@ pub struct RdsCopy {
     /// The instance that the source is a snapshot of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_instance: Option<String>,
+    /// The cluster that the source is a snapshot of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_cluster: Option<String>,
     /// A KMS key of the destination.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kms_key: Option<String>,
     /// The tags.
     #[serde(default)]
     pub tags: Tags,
+    /// Fields of a later release.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// Starts copies where RDS really is.
@@ -188,25 +195,24 @@ impl Jobs for RdsJobs {
 
     async fn start(&self, job: &Job, target: &Target) -> Begun {
         let Job::RdsCopy(copy) = job;
-        let Target::RdsSnapshot(target) = target else {
-            return Begun::Refused(format!("a snapshot copy becomes a snapshot, not {target}"));
+        let source = match RdsSnapshot::from_arn(&copy.source) {
+            Ok(source) => source,
+            Err(bad) => return Begun::Refused(format!("source: {bad}")),
+        };
+        let Some(target) = target.rds_snapshot().filter(|target| target.family == source.family) else {
+            return Begun::Refused(format!("{source} cannot be copied to {target}"));
         };
         let Some(aws) = self.aws.as_deref() else {
             return Begun::Later(NO_AWS.to_owned());
         };
-        match RdsSnapshot::from_arn(&copy.source) {
-            Ok(source) => {
-                start::Copying {
-                    aws,
-                    copy,
-                    source,
-                    target,
-                }
-                .begin()
-                .await
-            }
-            Err(bad) => Begun::Refused(format!("source: {bad}")),
+        start::Copying {
+            aws,
+            copy,
+            source,
+            target,
         }
+        .begin()
+        .await
     }
 }
 
@@ -222,14 +228,6 @@ fn region_named(what: &str, region: &str) -> Result<(), String> {
     Err(format!("{what} is {region:?}: it takes one such as eu-central-1"))
 }
 
-/// When a snapshot was first made; its copies keep that time.
-fn first_made(snapshot: &DbSnapshot) -> Option<Timestamp> {
-    let at = snapshot
-        .original_snapshot_create_time()
-        .or(snapshot.snapshot_create_time())?;
-    Timestamp::new(at.secs(), i32::try_from(at.subsec_nanos()).ok()?).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,6 +240,19 @@ mod tests {
         for real in ["alias/aws/rds", "alias/my key", "none-such", " x"] {
             assert_eq!(set(Some(real)), Some(real));
         }
+    }
+
+    #[test]
+    fn fields_of_a_later_release_stay_with_the_job() {
+        let stored = serde_json::json!({
+            "kind": "rds-copy",
+            "source": "arn:aws:rds:us-east-1:123456789012:cluster-snapshot:a",
+            "source_cluster": "main",
+            "tags": {"these": {"a": "b"}},
+            "later": {"deep": [1, null]},
+        });
+        let job: Job = serde_json::from_value(stored.clone()).unwrap();
+        assert_eq!(serde_json::to_value(job).unwrap(), stored);
     }
 
     #[test]

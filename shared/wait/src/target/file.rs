@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::{BadTarget, Kind, Seen, Targets, Until};
+use crate::wait::Extra;
 
 /// A file, or a folder, or a link: whatever has that name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,6 +18,9 @@ pub struct File {
     /// Whether it is to be there or gone.
     #[serde(default)]
     pub until: Until,
+    /// Fields of a later release; the key passes over them.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// A target as people type it in `folder`: a relative `file:` path becomes absolute, everything else stays as it is.
@@ -54,6 +58,7 @@ impl File {
         Ok(Self {
             path: path.to_owned(),
             until,
+            extra: Extra::new(),
         })
     }
 }

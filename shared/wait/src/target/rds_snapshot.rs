@@ -1,15 +1,20 @@
-//! A snapshot of an RDS instance, satisfied when available.
+//! A snapshot of an RDS instance or of an RDS cluster, satisfied when available.
 
 mod probe;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::text::Object;
-use super::{BadTarget, Here};
+use super::{BadTarget, Here, Target};
+use crate::aws::Family;
+use crate::wait::Extra;
 
 /// A snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RdsSnapshot {
+    /// What it is of; in JSON the kind of the target says it.
+    #[serde(skip)]
+    pub family: Family,
     /// Its id; automated ones contain a colon. RDS tells no upper case from lower case and shows lower case; here it
     /// stays as it was written, and [`RdsSnapshot::is`] and the target's key pass over the difference.
     pub id: String,
@@ -20,39 +25,68 @@ pub struct RdsSnapshot {
     /// The partition of its ARN, where it is not the one that the region tells: see [`RdsSnapshot::partition`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
+    /// Fields of a later release; the key passes over them.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
-pub(super) const NO_CLUSTERS: &str = "cluster snapshots are not supported by this version";
+const ARN_FORM: &str =
+    "arn:PARTITION:rds:REGION:ACCOUNT:snapshot:ID, or the same with cluster-snapshot in place of snapshot";
 
-const ARN_FORM: &str = "arn:PARTITION:rds:REGION:ACCOUNT:snapshot:ID";
+/// The longest id: that of a snapshot which a person makes of an instance. Those of clusters are shorter, except
+/// for automated and final ones, so nothing shorter is impossible.
+const LONGEST_ID: usize = 255;
 
-/// The longest id (`CopyDBSnapshot`, `TargetDBSnapshotIdentifier`).
-pub(crate) const LONGEST_ID: usize = 255;
+impl From<RdsSnapshot> for Target {
+    fn from(snapshot: RdsSnapshot) -> Self {
+        match snapshot.family {
+            Family::Instance => Self::RdsSnapshot(snapshot),
+            Family::Cluster => Self::RdsClusterSnapshot(snapshot),
+        }
+    }
+}
+
+/// Reads the snapshot of a cluster.
+pub(super) fn of_cluster<'de, D: Deserializer<'de>>(from: D) -> Result<RdsSnapshot, D::Error> {
+    let snapshot = RdsSnapshot::deserialize(from)?;
+    Ok(RdsSnapshot {
+        family: Family::Cluster,
+        ..snapshot
+    })
+}
 
 impl RdsSnapshot {
     pub(super) fn parse(text: &str, here: &Here) -> Result<Self, BadTarget> {
         Self::written(text, here)?.possible(text)
     }
 
-    /// From the fields of an object; the id may be an ARN, which the other fields must not contradict.
-    pub(super) fn from_object(object: &Object<'_>, here: &Here) -> Result<Self, BadTarget> {
+    /// From an object; the id may be an ARN, which the other fields must not contradict.
+    pub(super) fn from_object(family: Family, object: &Object<'_>, here: &Here) -> Result<Self, BadTarget> {
         let id = object.need("id")?;
         let region = object.word("region")?;
         let account = object.word("account")?;
         let partition = object.word("partition")?;
+        let extra = object.beside(&["id", "region", "account", "partition"]);
         if !id.starts_with("arn:") {
             let or = |given: Option<&str>, else_: &Option<String>| given.map(str::to_owned).or_else(|| else_.clone());
             let here = Here {
                 region: or(region, &here.region),
                 account: or(account, &here.account),
             };
-            let short = Self::short(id, &here)?.possible(id)?;
-            return match partition {
-                Some(partition) => short.within(partition),
-                None => Ok(short),
+            let short = Self::short(family, id, &here)?.possible(id)?;
+            let short = match partition {
+                Some(partition) => short.within(partition)?,
+                None => short,
             };
+            return Ok(Self { extra, ..short });
         }
         let whole = Self::from_arn(id)?.possible(id)?;
+        if whole.family != family {
+            return Err(BadTarget::new(format!(
+                "target.id is {id}: this kind of target takes the ARN of a {}",
+                family.resource()
+            )));
+        }
         for (field, given, holds) in [
             ("region", region, whole.region.as_str()),
             ("account", account, whole.account.as_str()),
@@ -64,27 +98,28 @@ impl RdsSnapshot {
                 )));
             }
         }
-        Ok(whole)
+        Ok(Self { extra, ..whole })
     }
 
-    /// An ARN, `rds:snapshot/ID`, or nothing that RDS could hold. The id is not checked beyond what an ARN needs.
+    /// An ARN, `rds:snapshot/ID`, `rds:cluster-snapshot/ID`, or nothing that RDS could hold. The id is not checked
+    /// beyond what an ARN needs.
     pub(crate) fn written(text: &str, here: &Here) -> Result<Self, BadTarget> {
         if let Some(id) = text.strip_prefix("rds:snapshot/") {
-            return Self::short(id, here);
+            return Self::short(Family::Instance, id, here);
         }
-        if text.starts_with("rds:cluster-snapshot/") {
-            return Err(BadTarget::new(format!("{text}: {NO_CLUSTERS}")));
+        if let Some(id) = text.strip_prefix("rds:cluster-snapshot/") {
+            return Self::short(Family::Cluster, id, here);
         }
         if text.starts_with("arn:") {
             return Self::from_arn(text);
         }
         Err(BadTarget::new(format!(
-            "{text:?} is not a target: it takes {ARN_FORM} or rds:snapshot/ID (the id may itself begin with rds:)"
+            "{text:?} is not a target: it takes {ARN_FORM}, rds:snapshot/ID or rds:cluster-snapshot/ID (the id may itself begin with rds:)"
         )))
     }
 
     /// The id in the region and account of whoever reads it.
-    pub(crate) fn short(id: &str, here: &Here) -> Result<Self, BadTarget> {
+    pub(crate) fn short(family: Family, id: &str, here: &Here) -> Result<Self, BadTarget> {
         let region = here
             .region
             .as_ref()
@@ -93,24 +128,25 @@ impl RdsSnapshot {
             .account
             .as_ref()
             .ok_or_else(|| BadTarget::NeedsAccount(id.to_owned()))?;
-        Self::new(id, region, account, id)
+        Self::new(family, id, region, account, id)
     }
 
-    /// From a whole ARN; the id is everything after `:snapshot:`.
+    /// From a whole ARN; the id is everything after `:snapshot:` or `:cluster-snapshot:`.
     pub(crate) fn from_arn(text: &str) -> Result<Self, BadTarget> {
         let malformed = || BadTarget::new(format!("{text:?} is not the ARN of a snapshot: it takes {ARN_FORM}"));
         let parts: Vec<&str> = text.splitn(6, ':').collect();
         let ["arn", partition, "rds", region, account, resource] = parts[..] else {
             return Err(malformed());
         };
-        if resource.starts_with("cluster-snapshot:") {
-            return Err(BadTarget::new(format!("{text}: {NO_CLUSTERS}")));
-        }
-        let id = resource.strip_prefix("snapshot:").ok_or_else(malformed)?;
-        Self::new(id, region, account, text)?.within(partition)
+        let (family, id) = match resource.split_once(':') {
+            Some(("snapshot", id)) => (Family::Instance, id),
+            Some(("cluster-snapshot", id)) => (Family::Cluster, id),
+            _ => return Err(malformed()),
+        };
+        Self::new(family, id, region, account, text)?.within(partition)
     }
 
-    fn new(id: &str, region: &str, account: &str, whole: &str) -> Result<Self, BadTarget> {
+    fn new(family: Family, id: &str, region: &str, account: &str, whole: &str) -> Result<Self, BadTarget> {
         if !is_region(region) {
             return Err(BadTarget::new(format!(
                 "{region:?} in {whole:?} is not a region: it takes one such as eu-central-1"
@@ -128,10 +164,12 @@ impl RdsSnapshot {
             )));
         }
         Ok(Self {
+            family,
             id: id.to_owned(),
             region: region.to_owned(),
             account: account.to_owned(),
             partition: None,
+            extra: Extra::new(),
         })
     }
 
@@ -171,10 +209,11 @@ impl RdsSnapshot {
     #[must_use]
     pub fn arn(&self) -> String {
         format!(
-            "arn:{}:rds:{}:{}:snapshot:{}",
+            "arn:{}:rds:{}:{}:{}:{}",
             self.partition(),
             self.region,
             self.account,
+            self.family.resource(),
             self.id
         )
     }
@@ -267,11 +306,13 @@ mod tests {
             ("arn:aws:rds:us-east-1:123456789012", "arn:PARTITION"),
             ("arn:aws:rds:us-east-1:123456789012:db:app", "arn:PARTITION"),
             ("arn:aws:ec2:us-east-1:123456789012:snapshot:a", "arn:PARTITION"),
+            ("arn:aws:rds:us-east-1:123456789012:cluster:a", "arn:PARTITION"),
+            ("arn:aws:rds:us-east-1:123456789012:cluster-snapshot", "arn:PARTITION"),
             (
-                "arn:aws:rds:us-east-1:123456789012:cluster-snapshot:a",
-                "not supported by this version",
+                "arn:aws:rds:us-east-1:123456789012:cluster-snapshot:",
+                "names no snapshot",
             ),
-            ("rds:cluster-snapshot/a", "not supported by this version"),
+            ("rds:cluster-snapshot/", "names no"),
             ("rds:app-db-2026-01-15-03-04", "rds:snapshot/ID"),
             ("arn:aws:rds::123456789012:snapshot:a", "region"),
             ("arn:aws:rds:EU_1:123456789012:snapshot:a", "region"),

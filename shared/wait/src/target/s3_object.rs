@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BadTarget, Kind, Seen, Targets, Until};
 use crate::aws::{ANY_REGION, Aws, Fault, FaultKind};
+use crate::wait::Extra;
 
 /// An object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub struct S3Object {
     /// Whether it is to be there or gone.
     #[serde(default)]
     pub until: Until,
+    /// Fields of a later release; the key passes over them.
+    #[serde(flatten)]
+    pub extra: Extra,
 }
 
 /// The longest key, in bytes of UTF-8 (S3 user guide, "Naming Amazon S3 objects").
@@ -58,6 +62,7 @@ impl S3Object {
             bucket: bucket.to_owned(),
             key: key.to_owned(),
             until,
+            extra: Extra::new(),
         })
     }
 

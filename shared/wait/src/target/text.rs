@@ -3,6 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{File, Here, RdsSnapshot, S3Object, Target, Until};
+use crate::aws::Family;
+use crate::wait::Extra;
 
 /// A target that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,13 +37,13 @@ struct Form {
 const FORMS: [Form; 4] = [
     Form {
         starts: "arn:",
-        shown: "an RDS snapshot ARN",
-        read: |text, _, here| RdsSnapshot::parse(text, here).map(Target::RdsSnapshot),
+        shown: "the ARN of an RDS snapshot",
+        read: |text, _, here| RdsSnapshot::parse(text, here).map(Target::from),
     },
     Form {
         starts: "rds:",
-        shown: "rds:snapshot/ID",
-        read: |text, _, here| RdsSnapshot::parse(text, here).map(Target::RdsSnapshot),
+        shown: "rds:snapshot/ID, rds:cluster-snapshot/ID",
+        read: |text, _, here| RdsSnapshot::parse(text, here).map(Target::from),
     },
     Form {
         starts: "s3://",
@@ -58,16 +60,22 @@ const FORMS: [Form; 4] = [
 /// Reads the object of one kind.
 type ReadObject = fn(&Object<'_>, Option<Until>, &Here) -> Result<Target, BadTarget>;
 
-const OBJECTS: [(&str, ReadObject); 3] = [
+const OBJECTS: [(&str, ReadObject); 4] = [
     ("rds-snapshot", |object, _, here| {
-        RdsSnapshot::from_object(object, here).map(Target::RdsSnapshot)
+        RdsSnapshot::from_object(Family::Instance, object, here).map(Target::from)
+    }),
+    ("rds-cluster-snapshot", |object, _, here| {
+        RdsSnapshot::from_object(Family::Cluster, object, here).map(Target::from)
     }),
     ("s3-object", |object, until, _| {
-        let until = until.unwrap_or_default();
-        S3Object::new(object.need("bucket")?, object.need("key")?, until).map(Target::S3Object)
+        let found = S3Object::new(object.need("bucket")?, object.need("key")?, until.unwrap_or_default())?;
+        let extra = object.beside(&["bucket", "key", "until"]);
+        Ok(Target::S3Object(S3Object { extra, ..found }))
     }),
     ("file", |object, until, _| {
-        File::new(object.need("path")?, until.unwrap_or_default()).map(Target::File)
+        let found = File::new(object.need("path")?, until.unwrap_or_default())?;
+        let extra = object.beside(&["path", "until"]);
+        Ok(Target::File(File { extra, ..found }))
     }),
 ];
 
@@ -162,6 +170,13 @@ impl<'a> Object<'a> {
         })
     }
 
+    /// What is there beside its kind and the fields that this release knows.
+    pub(super) fn beside(&self, known: &[&str]) -> Extra {
+        let is_known = |name: &str| name == "kind" || known.contains(&name);
+        let others = self.0.iter().filter(|(name, _)| !is_known(name));
+        others.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
     fn text(&self, name: &str) -> Result<Option<&'a str>, BadTarget> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -202,6 +217,8 @@ mod tests {
             "arn:aws-cn:rds:cn-north-1:123456789012:snapshot:manual-1",
             "arn:aws-x:rds:us-east-1:123456789012:snapshot:odd-partition",
             "rds:snapshot/Mixed-Case",
+            "arn:aws-us-gov:rds:us-gov-west-1:123456789012:cluster-snapshot:rds:main-2026-01-15-03-04",
+            "rds:cluster-snapshot/Mixed-Case",
             "s3://bucket/a?b#c%20//日本/",
             "file:/tmp/a b",
         ] {
@@ -228,6 +245,8 @@ mod tests {
             exists("file:/bucket//a"),
             exists("rds:snapshot/a"),
             exists("rds:snapshot/rds:a"),
+            exists("rds:cluster-snapshot/a"),
+            exists("rds:snapshot/cluster-snapshot:a"),
             exists("arn:aws:rds:us-east-1:123456789012:snapshot:a"),
             exists("arn:aws:rds:eu-central-1:999999999999:snapshot:a"),
             exists("arn:aws-x:rds:eu-central-1:123456789012:snapshot:a"),
@@ -237,6 +256,11 @@ mod tests {
         for (one, same) in [
             ("rds:snapshot/a", "arn:aws:rds:eu-central-1:123456789012:snapshot:a"),
             ("rds:snapshot/My-Snap", "rds:snapshot/my-snap"),
+            ("rds:cluster-snapshot/My-Snap", "rds:cluster-snapshot/my-snap"),
+            (
+                "rds:cluster-snapshot/a",
+                "arn:aws:rds:eu-central-1:123456789012:cluster-snapshot:a",
+            ),
         ] {
             assert_eq!(exists(one), exists(same));
         }
@@ -277,6 +301,45 @@ mod tests {
     }
 
     #[test]
+    fn the_kind_says_what_a_snapshot_is_of() {
+        let cluster = json!({"kind": "rds-cluster-snapshot", "id": "rds:main-2026-01-15-03-04", "region": "us-east-1"});
+        let target = read(cluster).unwrap();
+        let arn = "arn:aws:rds:us-east-1:123456789012:cluster-snapshot:rds:main-2026-01-15-03-04";
+        assert_eq!(
+            (target.to_string().as_str(), target.kind()),
+            (arn, "rds-cluster-snapshot")
+        );
+        assert_eq!(
+            read(json!({"kind": "rds-cluster-snapshot", "id": arn})).unwrap(),
+            target
+        );
+        let stored = json!({
+            "kind": "rds-cluster-snapshot", "id": "rds:main-2026-01-15-03-04",
+            "region": "us-east-1", "account": "123456789012",
+        });
+        assert_eq!(serde_json::to_value(&target).unwrap(), stored);
+        assert_eq!(serde_json::from_value::<Target>(stored).unwrap(), target);
+        assert_eq!(
+            (target.region(), target.account()),
+            (Some("us-east-1"), Some("123456789012"))
+        );
+    }
+
+    #[test]
+    fn fields_of_a_later_release_come_back_as_they_came_and_change_no_key() {
+        for text in ["rds:snapshot/a", "rds:cluster-snapshot/a", "s3://bucket/a", "file:/a"] {
+            let plain = parse(text).unwrap();
+            let mut object = serde_json::to_value(&plain).unwrap();
+            object["later"] = json!({"deep": [1, "two", null]});
+            let stored: Target = serde_json::from_value(object.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&stored).unwrap(), object, "{text}");
+            assert_eq!(stored.key(), plain.key());
+            let asked_for = read(object.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&asked_for).unwrap(), object, "{text}");
+        }
+    }
+
+    #[test]
     fn whatever_is_no_target_is_refused_with_a_sentence_that_names_it() {
         let arn = "arn:aws:rds:us-east-1:999999999999:snapshot:a";
         for (value, names) in [
@@ -284,9 +347,14 @@ mod tests {
             (json!(7), "a number"),
             (json!({"bucket": "abc"}), "kind"),
             (json!({"kind": "volcano"}), "volcano"),
+            (json!({"kind": "rds-cluster-snapshot", "id": arn}), "cluster-snapshot"),
             (
-                json!({"kind": "rds-cluster-snapshot", "id": "a"}),
-                "rds-cluster-snapshot",
+                json!({"kind": "rds-snapshot", "id": "arn:aws:rds:us-east-1:999999999999:cluster-snapshot:a"}),
+                "target.id",
+            ),
+            (
+                json!({"kind": "rds-cluster-snapshot", "id": "a", "until": "exists"}),
+                "target.until",
             ),
             (json!({"kind": "s3-object", "bucket": "abc"}), "target.key"),
             (json!({"kind": "s3-object", "bucket": 3, "key": "k"}), "target.bucket"),

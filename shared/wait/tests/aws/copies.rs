@@ -231,7 +231,7 @@ async fn a_source_that_cannot_be_looked_at_matters_only_to_a_name_with_a_date() 
 #[tokio::test]
 async fn an_impossible_request_is_refused_with_a_sentence_that_names_what_is_wrong() {
     let text = |text: &str| Some(text.to_owned());
-    let cluster = "arn:aws:rds:us-east-1:123456789012:cluster-snapshot:a";
+    let cluster = "arn:aws:rds:us-east-1:123456789012:cluster:a";
     let reserved = Tags::These(BTreeMap::from([("aws:x".to_owned(), "1".to_owned())]));
     let moved = |name: &str| CopySettings {
         name: name.to_owned(),
@@ -239,7 +239,7 @@ async fn an_impossible_request_is_refused_with_a_sentence_that_names_what_is_wro
     };
     for (settings, request, names) in [
         (dr(), of(" "), "source"),
-        (dr(), of(cluster), "not supported by this version"),
+        (dr(), of(cluster), "cluster-snapshot"),
         (dr(), of("arn:aws:rds:us-east-1:1:snapshot:a"), "12 digits"),
         (dr(), of("a b"), "a b"),
         (

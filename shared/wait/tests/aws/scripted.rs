@@ -45,6 +45,8 @@ pub(crate) struct Answer {
     status: u16,
     headers: Vec<(&'static str, &'static str)>,
     body: String,
+    /// Only to requests with this field.
+    field: Option<(&'static str, String)>,
     once: bool,
     stall: bool,
 }
@@ -57,6 +59,7 @@ pub(crate) fn answer(to: &'static str, status: u16, body: impl Into<String>) -> 
         status,
         headers: Vec::new(),
         body: body.into(),
+        field: None,
         once: false,
         stall: false,
     }
@@ -67,6 +70,14 @@ impl Answer {
     pub(crate) fn within(self, region: &'static str) -> Self {
         Self {
             region: Some(region),
+            ..self
+        }
+    }
+
+    /// Only where the request says so.
+    pub(crate) fn where_field(self, name: &'static str, value: impl Into<String>) -> Self {
+        Self {
+            field: Some((name, value.into())),
             ..self
         }
     }
@@ -169,7 +180,10 @@ async fn serve(State(script): State<Arc<Mutex<Script>>>, request: Request) -> Re
     let answer = {
         let mut script = script.lock().unwrap();
         script.asked.push(asked.clone());
-        let fits = |a: &Answer| asked.is(a.to) && a.region.is_none_or(|region| region == asked.region);
+        let fits = |a: &Answer| {
+            let says = |(name, value): &(&str, String)| asked.field(name) == Some(value);
+            asked.is(a.to) && a.region.is_none_or(|region| region == asked.region) && a.field.iter().all(says)
+        };
         match script.answers.iter().position(fits) {
             Some(n) if script.answers[n].once => script.answers.remove(n),
             Some(n) => script.answers[n].clone(),
@@ -208,16 +222,32 @@ pub(crate) fn xml(action: &str, inner: &str) -> String {
 
 /// `DescribeDBSnapshots` answered with snapshots, each given by its elements.
 pub(crate) fn described(snapshots: &[&[(&str, &str)]]) -> Answer {
+    answer(
+        "DescribeDBSnapshots",
+        200,
+        xml("DescribeDBSnapshots", &listed("DBSnapshot", snapshots)),
+    )
+}
+
+/// `DescribeDBClusterSnapshots` answered with snapshots, each given by its elements.
+pub(crate) fn clusters_described(snapshots: &[&[(&str, &str)]]) -> Answer {
+    answer(
+        "DescribeDBClusterSnapshots",
+        200,
+        xml("DescribeDBClusterSnapshots", &listed("DBClusterSnapshot", snapshots)),
+    )
+}
+
+fn listed(noun: &str, snapshots: &[&[(&str, &str)]]) -> String {
     let mut list = String::new();
     for snapshot in snapshots {
-        list.push_str("<DBSnapshot>");
+        list.push_str(&format!("<{noun}>"));
         for (name, value) in *snapshot {
             list.push_str(&format!("<{name}>{value}</{name}>"));
         }
-        list.push_str("</DBSnapshot>");
+        list.push_str(&format!("</{noun}>"));
     }
-    let inner = format!("<DBSnapshots>{list}</DBSnapshots>");
-    answer("DescribeDBSnapshots", 200, xml("DescribeDBSnapshots", &inner))
+    format!("<{noun}s>{list}</{noun}s>")
 }
 
 /// `action` refused with a code.

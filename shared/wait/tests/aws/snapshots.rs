@@ -3,7 +3,7 @@
 use matsu_wait::target::{Look, Seen, Targets};
 use matsu_wait::{Here, Target};
 
-use crate::scripted::{Answer, Server, answer, described, refused, silences};
+use crate::scripted::{Answer, Server, answer, clusters_described, described, refused, silences};
 
 const COPY: &str = "arn:aws:rds:ap-northeast-1:123456789012:snapshot:app-db-copy";
 
@@ -165,4 +165,75 @@ async fn where_nobody_said_which_account_is_ours_sts_is_asked_once() {
     assert_eq!(server.asked("GetCallerIdentity").len(), 1);
     let asked = server.asked("DescribeDBSnapshots").pop().unwrap();
     assert_eq!(asked.field("DBSnapshotIdentifier"), Some("app-db-copy"));
+}
+
+#[tokio::test]
+async fn a_snapshot_of_a_cluster_is_looked_at_by_the_api_of_clusters_alone() {
+    let own = "arn:aws:rds:us-west-2:123456789012:cluster-snapshot:";
+    let shared = "arn:aws:rds:us-west-2:111122223333:cluster-snapshot:shared-1";
+    for (arn, id, kind, include_shared) in [
+        (format!("{own}cs-1"), "cs-1", None, None),
+        (
+            format!("{own}rds:aurora-main-2026-01-15-03-04"),
+            "rds:aurora-main-2026-01-15-03-04",
+            Some("automated"),
+            None,
+        ),
+        (shared.to_owned(), shared, None, Some("true")),
+    ] {
+        for (status, percent) in [("copying", "35"), ("available", "100"), ("failed", "0")] {
+            let answer = clusters_described(&[&[
+                ("DBClusterSnapshotIdentifier", id),
+                ("Status", status),
+                ("PercentProgress", percent),
+            ]]);
+            let server = Server::new([answer.within("us-west-2")]).await;
+            let seen = look_at(&server, &arn).await;
+            let right = match status {
+                "copying" => matches!(&seen, Seen::Pending(s) if s.progress == Some(35)),
+                "available" => matches!(&seen, Seen::Satisfied(s) if s.progress == Some(100)),
+                _ => matches!(&seen, Seen::Failed(s, _) if s.text == "failed"),
+            };
+            assert!(right, "{arn} {status}: {seen:?}");
+            let asked = server.asked("DescribeDBClusterSnapshots").pop().unwrap();
+            assert_eq!(asked.field("DBClusterSnapshotIdentifier"), Some(id));
+            assert_eq!(asked.field("SnapshotType"), kind);
+            assert_eq!(asked.field("IncludeShared"), include_shared);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_snapshot_that_is_not_there_is_missing_in_both_spellings_and_a_denied_one_names_what_to_allow() {
+    let copy = "arn:aws:rds:ap-northeast-1:123456789012:cluster-snapshot:aurora-copy";
+    let not_found = |code| {
+        refused(
+            "DescribeDBClusterSnapshots",
+            404,
+            code,
+            "DBClusterSnapshot aurora-copy not found.",
+        )
+    };
+    for missing in [
+        not_found("DBClusterSnapshotNotFoundFault"),
+        not_found("DBClusterSnapshotNotFound"),
+        clusters_described(&[]),
+        clusters_described(&[&[
+            ("DBClusterSnapshotIdentifier", "aurora-copy-2"),
+            ("Status", "available"),
+        ]]),
+    ] {
+        let seen = look_at(&Server::new([missing.clone()]).await, copy).await;
+        assert_eq!(seen, Seen::Missing, "{missing:?}");
+    }
+    for silence in silences("DescribeDBClusterSnapshots") {
+        let seen = look_at(&Server::new([silence.clone()]).await, copy).await;
+        assert!(matches!(seen, Seen::Unknown(_)), "{silence:?}: {seen:?}");
+    }
+    let denied = refused("DescribeDBClusterSnapshots", 403, "AccessDenied", "not authorized");
+    let seen = look_at(&Server::new([denied]).await, copy).await;
+    assert!(
+        matches!(&seen, Seen::Denied(why) if why.contains("rds:DescribeDBClusterSnapshots")),
+        "{seen:?}"
+    );
 }

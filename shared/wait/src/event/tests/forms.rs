@@ -242,6 +242,11 @@ fn the_sample_events_are_understood() {
             copied("rds:orders-2026-03-02-02-07", "7d5c4a53-0a53-4a2d-9d55-0b6f6f1f8a02"),
         ),
         (
+            include_str!("../../../../../infra/events/rds-cluster-snapshot-automated.json"),
+            "copy arn:aws:rds:eu-central-1:123456789012:cluster-snapshot:rds:billing-2026-03-02-02-07#7d5c4a53-0a53-4a2d-9d55-0b6f6f1f8a03"
+                .to_owned(),
+        ),
+        (
             include_str!("../../../../../infra/events/direct-copy.json"),
             copied("orders-before-upgrade", "invocation-1"),
         ),

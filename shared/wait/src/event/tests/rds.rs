@@ -96,29 +96,56 @@ fn other_events_of_snapshots_are_ignored_whatever_their_words() {
 }
 
 #[test]
-fn events_of_cluster_snapshots_are_known_and_ignored() {
+fn a_created_snapshot_of_a_cluster_is_copied_as_one_of_a_cluster() {
     for event in ["RDS-EVENT-0075", "RDS-EVENT-0169"] {
-        // The ARN says it even where the kind of the event does not.
-        for kind in [CLUSTER, INSTANCE] {
-            let payload = rds_bridge(kind, event, &cluster_arn("rds:main-2026-03-02"));
-            let found = only(&payload);
-            assert!(
-                is_ignored(&found, "cluster snapshots are not copied by this version"),
-                "{found:?}"
-            );
+        for arn in [
+            cluster_arn("main"),
+            cluster_arn("rds:main-2026-03-02-02-07"),
+            "arn:aws-us-gov:rds:us-gov-west-1:123456789012:cluster-snapshot:main".to_owned(),
+        ] {
+            // The ARN says what it is of even where the kind of the event does not.
+            for kind in [CLUSTER, INSTANCE] {
+                assert_eq!(
+                    only(&rds_bridge(kind, event, &arn)),
+                    copy_of(&arn, "event-1"),
+                    "{event}"
+                );
+            }
+            let named = subscription("db-cluster-snapshot", event, "any", Some(&arn));
+            assert_eq!(only(&in_sns(&named)), copy_of(&arn, "sns-1"), "{event}");
         }
-        let topic = subscription("db-cluster-snapshot", event, "rds:main-2026-03-02", None);
-        assert!(is_ignored(&only(&in_sns(&topic)), "cluster snapshots"), "{event}");
+        // An older subscription: beside its topic.
+        let unnamed = subscription("db-cluster-snapshot", event, "rds:main-2026-03-02-02-07", None);
+        let arn = cluster_arn("rds:main-2026-03-02-02-07");
+        assert_eq!(only(&in_sns(&unnamed)), copy_of(&arn, "sns-1"), "{event}");
+    }
+}
+
+#[test]
+fn the_end_of_a_cluster_copy_is_an_early_look_and_all_else_of_clusters_is_ignored() {
+    let arn = cluster_arn("main-copy");
+    let copy = Target::parse(&arn, None, &rules().here).unwrap();
+    for event in ["RDS-EVENT-0060", "RDS-EVENT-0061", "RDS-EVENT-0197", "RDS-EVENT-0190"] {
+        assert_eq!(
+            only(&rds_bridge(CLUSTER, event, &arn)),
+            Wanted::Wake(copy.clone()),
+            "{event}"
+        );
     }
     for event in [
-        "RDS-EVENT-0074",
-        "RDS-EVENT-0168",
-        "RDS-EVENT-0164",
+        "RDS-EVENT-0074", // creating
+        "RDS-EVENT-0168", // creating
+        "RDS-EVENT-0164", // exported
+        // These are of instances.
         "RDS-EVENT-0042",
-        "RDS-EVENT-0060",
+        "RDS-EVENT-0091",
     ] {
+        assert!(is_ignored(&only(&rds_bridge(CLUSTER, event, &arn)), event), "{event}");
+    }
+    for event in ["RDS-EVENT-0075", "RDS-EVENT-0169"] {
+        let instance = "arn:aws:rds:eu-central-1:123456789012:snapshot:orders";
         assert!(
-            is_ignored(&only(&rds_bridge(CLUSTER, event, &cluster_arn("main"))), event),
+            is_ignored(&only(&rds_bridge(CLUSTER, event, instance)), event),
             "{event}"
         );
     }

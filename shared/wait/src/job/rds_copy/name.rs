@@ -1,13 +1,14 @@
 //! The name of a copy: a pure function of the template and the source.
 //!
-//! RDS takes 1 to 255 letters, digits and hyphens, beginning with a letter, without two hyphens in a row or one at the
-//! end (`CopyDBSnapshot`, `TargetDBSnapshotIdentifier`). Ids of sources that services made contain a colon, and others
+//! RDS takes letters, digits and hyphens, beginning with a letter, without two hyphens in a row or one at the end: 1 to
+//! 255 for a snapshot of an instance, 1 to 63 for one of a cluster (`CopyDBSnapshot`, `TargetDBSnapshotIdentifier`;
+//! `CopyDBClusterSnapshot`, `TargetDBClusterSnapshotIdentifier`). Ids of sources that services made contain a colon, and others
 //! may be too long, so they are made legal; whenever two different sources could come out alike, a short hash of the
 //! source's id tells them apart.
 
 use sha2::{Digest, Sha256};
 
-use crate::target::rds_snapshot::LONGEST_ID;
+use crate::aws::Family;
 
 /// What a template may use.
 #[derive(Debug, Clone, Copy)]
@@ -34,10 +35,10 @@ pub(super) fn needs_date(template: &str) -> bool {
     parts(template).is_ok_and(|parts| parts.contains(&Part::Date))
 }
 
-/// The name by the template.
+/// The name by the template for a snapshot of this family.
 ///
 /// Errors are one sentence that names the template and what is wrong with it.
-pub(super) fn expand(template: &str, words: Words<'_>) -> Result<String, String> {
+pub(super) fn expand(template: &str, words: Words<'_>, family: Family) -> Result<String, String> {
     let parts = parts(template)?;
     let date = words.date.unwrap_or_default();
     let around: usize = parts
@@ -50,7 +51,7 @@ pub(super) fn expand(template: &str, words: Words<'_>) -> Result<String, String>
         })
         .sum();
     let ids = parts.iter().filter(|part| **part == Part::Id).count().max(1);
-    let id = id_within(words.id, LONGEST_ID.saturating_sub(around) / ids);
+    let id = id_within(words.id, family.longest_name().saturating_sub(around) / ids);
     let name: String = parts
         .iter()
         .map(|part| match part {
@@ -60,7 +61,7 @@ pub(super) fn expand(template: &str, words: Words<'_>) -> Result<String, String>
             Part::Region => words.region,
         })
         .collect();
-    check(&name).map_err(|why| format!("the name {template:?} becomes {name:?}, and {why}"))?;
+    check(&name, family).map_err(|why| format!("the name {template:?} becomes {name:?}, and {why}"))?;
     Ok(name)
 }
 
@@ -113,10 +114,13 @@ fn parts(template: &str) -> Result<Vec<Part<'_>>, String> {
     Ok(parts)
 }
 
-/// Whether RDS takes `name` for a copy.
-pub(super) fn check(name: &str) -> Result<(), &'static str> {
-    if !(1..=LONGEST_ID).contains(&name.len()) {
-        return Err("a name has 1 to 255 characters");
+/// Whether RDS takes `name` for a copy of this family.
+pub(super) fn check(name: &str, family: Family) -> Result<(), &'static str> {
+    if !(1..=family.longest_name()).contains(&name.len()) {
+        return Err(match family {
+            Family::Instance => "a name has 1 to 255 characters",
+            Family::Cluster => "a name of a cluster snapshot has 1 to 63 characters",
+        });
     }
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
         return Err("a name takes letters, digits and hyphens only");
@@ -177,8 +181,8 @@ fn legal(id: &str) -> (String, bool) {
     (legal, lossless)
 }
 
-/// `NAME-YYYY-MM-DD-HH-MM`, as RDS names automated snapshots behind `rds:`; the name is that of the instance.
-pub(super) fn instance_of(own: &str) -> Option<&str> {
+/// `NAME-YYYY-MM-DD-HH-MM`, as RDS names automated snapshots behind `rds:`; the name is that of the instance or cluster.
+pub(super) fn origin_of(own: &str) -> Option<&str> {
     let mut rest = own;
     for digits in [2, 2, 2, 2, 4] {
         let (before, last) = rest.rsplit_once('-')?;
@@ -191,7 +195,7 @@ pub(super) fn instance_of(own: &str) -> Option<&str> {
 }
 
 fn is_automated(own: &str) -> bool {
-    instance_of(own).is_some()
+    origin_of(own).is_some()
 }
 
 /// `job-UUID`, as AWS Backup names its snapshots behind `awsbackup:`.
@@ -210,15 +214,17 @@ mod tests {
 
     use super::*;
 
+    fn name_of(family: Family, template: &str, id: &str) -> Result<String, String> {
+        let words = Words {
+            id,
+            date: Some("2026-01-15"),
+            region: "us-east-1",
+        };
+        expand(template, words, family)
+    }
+
     fn name(template: &str, id: &str) -> Result<String, String> {
-        expand(
-            template,
-            Words {
-                id,
-                date: Some("2026-01-15"),
-                region: "us-east-1",
-            },
-        )
+        name_of(Family::Instance, template, id)
     }
 
     #[test]
@@ -281,10 +287,13 @@ mod tests {
             "{region}-{id}-{date}",
             "{id}-{id}",
         ] {
-            let names: BTreeSet<String> = ids.iter().map(|id| name(template, id).unwrap()).collect();
-            assert_eq!(names.len(), ids.len(), "{template}: {names:?}");
-            for name in names {
-                assert_eq!(check(&name), Ok(()), "{template}: {name}");
+            for family in [Family::Instance, Family::Cluster] {
+                let named = |id: &&str| name_of(family, template, id).unwrap();
+                let names: BTreeSet<String> = ids.iter().map(named).collect();
+                assert_eq!(names.len(), ids.len(), "{template}: {names:?}");
+                for name in names {
+                    assert_eq!(check(&name, family), Ok(()), "{template}: {name}");
+                }
             }
         }
     }
@@ -298,10 +307,31 @@ mod tests {
     fn a_long_id_is_cut_to_what_the_template_leaves() {
         let id = "x".repeat(255);
         let cut = name("{id}-copy-to-us-west-2", &id).unwrap();
-        assert_eq!(cut.len(), LONGEST_ID);
+        assert_eq!(cut.len(), 255);
         assert!(cut.starts_with("xxx") && cut.ends_with("-copy-to-us-west-2"));
         let hyphen = format!("{}-{}", "x".repeat(235), "y".repeat(19));
-        assert_eq!(check(&name("{id}-copy-to", &hyphen).unwrap()), Ok(()));
+        assert_eq!(check(&name("{id}-copy-to", &hyphen).unwrap(), Family::Instance), Ok(()));
+    }
+
+    #[test]
+    fn the_copy_of_a_cluster_snapshot_has_a_name_of_at_most_63_characters() {
+        let cluster = |template: &str, id: &str| name_of(Family::Cluster, template, id);
+        let common = "rds:aurora-main-2026-01-15-03-04";
+        assert_eq!(cluster("{id}-dr", common).unwrap(), "aurora-main-2026-01-15-03-04-dr");
+        let fits = format!("a{}", "x".repeat(59));
+        assert_eq!(cluster("{id}-dr", &fits).unwrap(), format!("{fits}-dr"));
+        let long = format!("rds:{}-2026-01-15-03-04", "a".repeat(63));
+        let one = cluster("{id}-dr", &long).unwrap();
+        let other = cluster("{id}-dr", &long.replace("-04", "-05")).unwrap();
+        assert!(one.len() <= 63 && one.ends_with("-dr") && one != other, "{one} {other}");
+        assert_eq!(
+            name("{id}-dr", &long).unwrap().len(),
+            63 + 17 + 3,
+            "an instance's stays whole"
+        );
+        let template = format!("{{id}}{}", "x".repeat(63));
+        assert!(cluster(&template, "a").unwrap_err().contains("1 to 63"));
+        assert!(check(&"a".repeat(64), Family::Cluster).is_err() && check(&"a".repeat(63), Family::Cluster).is_ok());
     }
 
     #[test]
@@ -349,8 +379,8 @@ mod tests {
     }
 
     #[test]
-    fn an_automated_id_tells_its_instance() {
-        assert_eq!(instance_of("app-db-2026-01-15-03-04"), Some("app-db"));
+    fn an_automated_id_tells_what_it_is_of() {
+        assert_eq!(origin_of("app-db-2026-01-15-03-04"), Some("app-db"));
         for other in [
             "app-db",
             "2026-01-15-03-04",
@@ -358,7 +388,7 @@ mod tests {
             "app-2026-01-15",
             "app-2026-1-15-03-04",
         ] {
-            assert_eq!(instance_of(other), None, "{other}");
+            assert_eq!(origin_of(other), None, "{other}");
         }
     }
 }

@@ -1,13 +1,14 @@
 //! From a request to the snapshot that the copy will be, and the job that makes it.
 
-use aws_sdk_rds::types::DbSnapshot;
 use jiff::Timestamp;
 
 use super::name::{self, Words};
-use super::{CopyRequest, RdsCopy, RdsJobs, first_made, region_named, set};
-use crate::aws::{Aws, FaultKind};
+use super::{CopyRequest, RdsCopy, RdsJobs, region_named, set};
+use crate::aws::rds::Described;
+use crate::aws::{Aws, Family, FaultKind};
 use crate::job::{Job, PrepareError};
 use crate::target::{Here, RdsSnapshot, Target};
+use crate::wait::Extra;
 
 impl RdsJobs {
     /// Makes a request complete. Everything but the creation time is read off the request and the settings.
@@ -25,7 +26,7 @@ impl RdsJobs {
         copy_made(Some(Timestamp::UNIX_EPOCH))?;
 
         let found = self.look_at(aws, &source, &own).await?;
-        let created = found.as_ref().ok().and_then(first_made);
+        let created = found.as_ref().ok().and_then(Described::first_made);
         if created.is_none() && set(request.to.as_deref()).is_none() && name::needs_date(&self.settings.name) {
             let template = &self.settings.name;
             return Err(match found {
@@ -43,21 +44,29 @@ impl RdsJobs {
         }
         let copy = copy_made(created)?;
         let key = set(request.kms_key.as_deref()).or_else(|| set(self.settings.kms_key.as_deref()));
+        let of = |family| {
+            found
+                .as_ref()
+                .ok()
+                .filter(|_| source.family == family)
+                .and_then(|found| found.of.clone())
+        };
         let job = RdsCopy {
             source: source.arn(),
             source_created: created,
-            source_instance: found.ok().and_then(|found| found.db_instance_identifier),
+            source_instance: of(Family::Instance),
+            source_cluster: of(Family::Cluster),
             kms_key: key.map(str::to_owned),
             tags,
+            extra: Extra::new(),
         };
-        Ok((Target::RdsSnapshot(copy), Job::RdsCopy(job)))
+        Ok((Target::from(copy), Job::RdsCopy(job)))
     }
 
-    /// Why the source looks like a copy itself, if it does: RDS says so of copies from elsewhere, and the name template
-    /// says so of ours. A copy of a copy would be the source of the next one.
-    fn copied_already(&self, source: &RdsSnapshot, found: Option<&DbSnapshot>) -> Option<String> {
-        let from = found.and_then(|found| found.source_db_snapshot_identifier().filter(|from| !from.is_empty()));
-        if let Some(from) = from {
+    /// Why the source looks like a copy itself, if it does: RDS says so of some, and the name template says so of
+    /// ours. A copy of a copy would be the source of the next one.
+    fn copied_already(&self, source: &RdsSnapshot, found: Option<&Described>) -> Option<String> {
+        if let Some(from) = found.and_then(|found| found.source.as_deref()) {
             return Some(format!("{source} is a copy of {from}"));
         }
         let template = &self.settings.name;
@@ -83,7 +92,7 @@ impl RdsJobs {
         let source = if written.iter().any(|start| text.starts_with(start)) {
             RdsSnapshot::written(text, &here)
         } else {
-            RdsSnapshot::short(text, &here)
+            RdsSnapshot::short(Family::Instance, text, &here)
         }
         .map_err(|e| format!("source: {e}"))?;
         match given {
@@ -103,7 +112,7 @@ impl RdsJobs {
         account: &str,
     ) -> Result<RdsSnapshot, String> {
         let id = match set(request.to.as_deref()) {
-            Some(to) => name::check(to)
+            Some(to) => name::check(to, source.family)
                 .map(|()| to.to_owned())
                 .map_err(|why| format!("to is {to:?}, and {why}"))?,
             None => {
@@ -113,7 +122,7 @@ impl RdsJobs {
                     date: date.as_deref(),
                     region: &source.region,
                 };
-                name::expand(&self.settings.name, words)?
+                name::expand(&self.settings.name, words, source.family)?
             }
         };
         let region = set(request.to_region.as_deref())
@@ -121,10 +130,12 @@ impl RdsJobs {
             .unwrap_or(&source.region);
         region_named("the region of the copy", region)?;
         let copy = RdsSnapshot {
+            family: source.family,
             id,
             region: region.to_owned(),
             account: account.to_owned(),
             partition: source.partition.clone(),
+            extra: Extra::new(),
         };
         if copy.partition() != source.partition() {
             return Err(format!(
@@ -145,7 +156,7 @@ impl RdsJobs {
         aws: &Aws,
         source: &RdsSnapshot,
         own: &str,
-    ) -> Result<Result<DbSnapshot, String>, PrepareError> {
+    ) -> Result<Result<Described, String>, PrepareError> {
         match source.describe(aws, Some(own)).await {
             Ok(Some(found)) => Ok(Ok(found)),
             Ok(None) => Ok(Err(format!("{source} was not found"))),
@@ -153,7 +164,7 @@ impl RdsJobs {
                 Err(PrepareError::Later(format!("{source} could not be looked at: {fault}")))
             }
             Err(fault) if fault.kind == FaultKind::Denied => {
-                Ok(Err(format!("{fault} (allow rds:DescribeDBSnapshots on {source})")))
+                Ok(Err(format!("{fault} ({})", source.allow_describing())))
             }
             Err(fault) => Ok(Err(format!("{source}: {fault}"))),
         }

@@ -1,6 +1,6 @@
 //! The signed URL by which the source's region lets a snapshot go to another region.
 //!
-//! `CopyDBSnapshot` in the destination takes it as `PreSignedUrl`: the same request, for the source's region, with
+//! `CopyDBSnapshot` or `CopyDBClusterSnapshot` in the destination takes it as `PreSignedUrl`: the same request, for the source's region, with
 //! `DestinationRegion`. GovCloud needs it for encrypted snapshots, other regions ignore it by now. The SDK for Rust,
 //! unlike others, does not make it by itself.
 

@@ -4,12 +4,12 @@
 //! only for that. A refusal for good counts only if a look does not find the copy, because the request before this one
 //! may have succeeded without anybody hearing of it.
 
-use aws_sdk_rds::operation::copy_db_snapshot::builders::CopyDBSnapshotFluentBuilder;
-use aws_sdk_rds::types::{DbSnapshot, Tag};
+use aws_sdk_rds::types::Tag;
 use jiff::Timestamp;
 
-use super::{RdsCopy, Tags, first_made, is_reserved, name, presign};
-use crate::aws::{Aws, Fault, FaultKind};
+use super::{RdsCopy, Tags, is_reserved, name, presign};
+use crate::aws::rds::{Described, Order};
+use crate::aws::{Aws, Family, Fault, FaultKind};
 use crate::job::Begun;
 use crate::target::RdsSnapshot;
 
@@ -21,7 +21,7 @@ pub(super) struct Copying<'a> {
     pub(super) target: &'a RdsSnapshot,
 }
 
-/// What a refusal of `CopyDBSnapshot` means.
+/// What a refusal of the copy means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Refusal {
     /// Something has the copy's name already.
@@ -35,50 +35,57 @@ enum Refusal {
 impl Copying<'_> {
     /// Asks RDS in the copy's region.
     pub(super) async fn begin(&self) -> Begun {
-        let request = match self.request().await {
-            Ok(request) => request,
+        let arn = self.source.arn();
+        let order = match self.order(&arn).await {
+            Ok(order) => order,
             Err(fault) => return Begun::Later(fault.to_string()),
         };
-        let Err(error) = request.send().await else {
+        let target = self.target;
+        let Err(fault) = self.aws.copy_snapshot(target.family, &target.region, order).await else {
             return Begun::Started;
         };
-        match refusal(&Fault::of(&error), self.copy, &self.source, self.target) {
+        match refusal(&fault, self.copy, &self.source, self.target) {
             Refusal::Later(why) => Begun::Later(why),
             Refusal::Never(why) => self.settle(why, Begun::Refused).await,
             Refusal::Exists(why) => self.settle(why, Begun::Later).await,
         }
     }
 
-    async fn request(&self) -> Result<CopyDBSnapshotFluentBuilder, Fault> {
-        let arn = self.source.arn();
+    async fn order<'a>(&'a self, arn: &'a str) -> Result<Order<'a>, Fault> {
         let abroad = self.source.region != self.target.region;
-        let name = if abroad || self.source.account != self.target.account {
-            &arn
+        let source = if abroad || self.source.account != self.target.account {
+            arn
         } else {
             &self.source.id
         };
-        let request = self
-            .aws
-            .rds(&self.target.region)
-            .copy_db_snapshot()
-            .source_db_snapshot_identifier(name)
-            .target_db_snapshot_identifier(&self.target.id)
-            .set_kms_key_id(self.copy.kms_key.clone())
-            .set_tags(self.tags().await?);
-        if !abroad {
-            return Ok(request);
-        }
-        let mut signed = vec![
-            ("Action", "CopyDBSnapshot"),
+        Ok(Order {
+            source,
+            target: &self.target.id,
+            kms_key: self.copy.kms_key.clone(),
+            tags: self.tags().await?,
+            pre_signed_url: if abroad { Some(self.signed(arn).await?) } else { None },
+        })
+    }
+
+    /// The signed request by which the source's region lets the snapshot go.
+    async fn signed(&self, arn: &str) -> Result<String, Fault> {
+        let noun = self.source.family.noun();
+        let (action, source, target) = (
+            format!("Copy{noun}"),
+            format!("Source{noun}Identifier"),
+            format!("Target{noun}Identifier"),
+        );
+        let mut parameters = vec![
+            ("Action", action.as_str()),
             ("Version", "2014-10-31"),
-            ("SourceDBSnapshotIdentifier", &arn),
-            ("TargetDBSnapshotIdentifier", &self.target.id),
+            (&source, arn),
+            (&target, &self.target.id),
             ("DestinationRegion", &self.target.region),
         ];
         if let Some(key) = &self.copy.kms_key {
-            signed.push(("KmsKeyId", key));
+            parameters.push(("KmsKeyId", key));
         }
-        Ok(request.pre_signed_url(presign::url(self.aws, &self.source.region, &signed).await?))
+        presign::url(self.aws, &self.source.region, &parameters).await
     }
 
     /// The tags to set, none where there are none.
@@ -91,7 +98,7 @@ impl Copying<'_> {
                 .collect(),
             // Not by `CopyTags`: that fails as a whole where the source has a reserved tag.
             Tags::Copy => match self.source.describe(self.aws, Some(&self.target.account)).await {
-                Ok(found) => found.and_then(|found| found.tag_list).unwrap_or_default(),
+                Ok(found) => found.map(|found| found.tags).unwrap_or_default(),
                 Err(fault) if fault.may_pass() => return Err(fault),
                 Err(fault) => {
                     tracing::warn!(source = %self.source, %fault, "the source's tags cannot be read: copying without");
@@ -134,13 +141,17 @@ impl Copying<'_> {
             source: &self.source,
             nearby: self.source.region == self.target.region,
             created: self.copy.source_created,
-            instance: self.copy.source_instance.clone(),
+            of: self
+                .copy
+                .source_instance
+                .clone()
+                .or_else(|| self.copy.source_cluster.clone()),
         };
-        if evidence.created.is_none() || evidence.instance.is_none() {
+        if evidence.created.is_none() || evidence.of.is_none() {
             match self.source.describe(self.aws, Some(&self.target.account)).await {
                 Ok(Some(found)) => {
-                    evidence.created = evidence.created.or_else(|| first_made(&found));
-                    evidence.instance = evidence.instance.or(found.db_instance_identifier);
+                    evidence.created = evidence.created.or_else(|| found.first_made());
+                    evidence.of = evidence.of.or(found.of);
                 }
                 Err(fault) if fault.may_pass() => return Err(fault),
                 Ok(None) | Err(_) => {}
@@ -155,39 +166,34 @@ struct Evidence<'a> {
     source: &'a RdsSnapshot,
     nearby: bool,
     created: Option<Timestamp>,
-    instance: Option<String>,
+    /// The instance or cluster that the source is of.
+    of: Option<String>,
 }
 
 impl Evidence<'_> {
-    /// Whether nothing contradicts and something confirms that `found` is a copy of the source. RDS names the source of
-    /// copies from other regions and accounts only.
-    fn is_copied_by(&self, found: &DbSnapshot) -> bool {
-        let named = found
-            .source_db_snapshot_identifier()
-            .filter(|name| !name.is_empty())
-            .map(|name| {
-                let bare = !name.starts_with("arn:");
-                self.source.is(name) && (self.nearby || !bare)
-            });
-        let timed = match (
-            found.original_snapshot_create_time().and_then(|_| first_made(found)),
-            self.created,
-        ) {
+    /// Whether nothing contradicts and something confirms that `found` is a copy of the source. Of instances RDS names
+    /// the source of copies from other regions and accounts only, but the time of the first snapshot; of clusters it
+    /// tells no such time, and a copy is at least not older than its source.
+    fn is_copied_by(&self, found: &Described) -> bool {
+        let named = found.source.as_deref().map(|name| {
+            let bare = !name.starts_with("arn:");
+            self.source.is(name) && (self.nearby || !bare)
+        });
+        let timed = match (found.original, self.created) {
             (Some(copied), Some(made)) => Some(copied == made),
             _ => None,
         };
-        let of_instance = found.db_instance_identifier().is_some_and(|of| {
-            let automated = || {
-                self.source
-                    .id
-                    .split_once(':')
-                    .and_then(|(_, own)| name::instance_of(own))
-            };
-            let instance = self.instance.as_deref().or_else(automated);
-            instance.is_some_and(|instance| instance.eq_ignore_ascii_case(of))
+        let older = match (self.source.family, found.created, self.created) {
+            (Family::Cluster, Some(copied), Some(made)) => copied < made,
+            _ => false,
+        };
+        let of_the_same = found.of.as_deref().is_some_and(|of| {
+            let automated = || self.source.id.split_once(':').and_then(|(_, own)| name::origin_of(own));
+            let source = self.of.as_deref().or_else(automated);
+            source.is_some_and(|source| source.eq_ignore_ascii_case(of))
         });
-        let contradicted = named == Some(false) || timed == Some(false);
-        !contradicted && (named == Some(true) || timed == Some(true) || of_instance)
+        let contradicted = named == Some(false) || timed == Some(false) || older;
+        !contradicted && (named == Some(true) || timed == Some(true) || of_the_same)
     }
 }
 
@@ -197,13 +203,16 @@ fn refusal(fault: &Fault, copy: &RdsCopy, source: &RdsSnapshot, target: &RdsSnap
         return Refusal::Later(fault.to_string());
     }
     if fault.kind == FaultKind::Denied {
-        return Refusal::Never(format!("{fault} (allow rds:CopyDBSnapshot on {source} and {target})"));
+        let action = source.family.noun();
+        return Refusal::Never(format!("{fault} (allow rds:Copy{action} on {source} and {target})"));
     }
     let words = fault.message.to_ascii_lowercase();
     match fault.stem() {
-        Some("DBSnapshotAlreadyExists") => Refusal::Exists(fault.to_string()),
+        Some("DBSnapshotAlreadyExists" | "DBClusterSnapshotAlreadyExists") => Refusal::Exists(fault.to_string()),
         // The source is not yet available: its event can come before that.
-        Some("InvalidDBSnapshotState") => Refusal::Later(fault.to_string()),
+        Some("InvalidDBSnapshotState" | "InvalidDBClusterSnapshotState" | "InvalidDBClusterState") => {
+            Refusal::Later(fault.to_string())
+        }
         Some("SnapshotQuotaExceeded") if is_about_copies_in_progress(&words) => Refusal::Later(fault.to_string()),
         Some("SnapshotQuotaExceeded") => Refusal::Never(format!(
             "{fault} (delete manual snapshots in {}, or have the quota raised)",
@@ -236,9 +245,21 @@ fn about_the_key(fault: &Fault, copy: &RdsCopy, target: &RdsSnapshot) -> String 
 
 #[cfg(test)]
 mod tests {
-    use aws_sdk_rds::primitives::DateTime;
-
     use super::*;
+    use crate::wait::Extra;
+
+    fn described(named: Option<&str>, original: Option<Timestamp>, of: Option<&str>) -> Described {
+        Described {
+            id: "a-copy".to_owned(),
+            status: None,
+            percent: None,
+            of: of.map(str::to_owned),
+            source: named.map(str::to_owned),
+            created: Timestamp::from_second(1_768_450_000).ok(),
+            original,
+            tags: Vec::new(),
+        }
+    }
 
     fn snapshot(region: &str, id: &str) -> RdsSnapshot {
         RdsSnapshot::from_arn(&format!("arn:aws:rds:{region}:123456789012:snapshot:{id}")).unwrap()
@@ -255,8 +276,10 @@ mod tests {
             source: snapshot("us-east-1", "a").arn(),
             source_created: None,
             source_instance: None,
+            source_cluster: None,
             kms_key: key.map(str::to_owned),
             tags: Tags::None,
+            extra: Extra::new(),
         };
         refusal(
             &fault,
@@ -345,13 +368,13 @@ mod tests {
     #[test]
     fn a_copy_is_told_from_anything_else_by_source_time_and_instance() {
         let made = Timestamp::from_second(1_768_446_245).unwrap();
-        let at = |second| Some(DateTime::from_secs(second));
+        let at = |second| Timestamp::from_second(second).ok();
         let source = snapshot("us-east-1", "manual-1");
         let evidence = Evidence {
             source: &source,
             nearby: true,
             created: Some(made),
-            instance: Some("app-db".to_owned()),
+            of: Some("app-db".to_owned()),
         };
         let arn = source.arn();
         let table = [
@@ -379,12 +402,10 @@ mod tests {
             (None, None, None, false),
         ];
         for (named, original, instance, ours) in table {
-            let found = DbSnapshot::builder()
-                .set_source_db_snapshot_identifier(named.map(str::to_owned))
-                .set_original_snapshot_create_time(original)
-                .snapshot_create_time(DateTime::from_secs(9))
-                .set_db_instance_identifier(instance.map(str::to_owned))
-                .build();
+            let found = Described {
+                created: at(9),
+                ..described(named, original, instance)
+            };
             assert_eq!(
                 evidence.is_copied_by(&found),
                 ours,
@@ -395,7 +416,7 @@ mod tests {
             nearby: false,
             ..evidence
         };
-        let bare = DbSnapshot::builder().source_db_snapshot_identifier("manual-1").build();
+        let bare = described(Some("manual-1"), None, None);
         assert!(
             !abroad.is_copied_by(&bare),
             "a bare id names a snapshot of the copy's own region"
@@ -409,10 +430,62 @@ mod tests {
             source: &source,
             nearby: true,
             created: None,
-            instance: None,
+            of: None,
         };
-        let of = |instance: &str| DbSnapshot::builder().db_instance_identifier(instance).build();
+        let of = |instance: &str| described(None, None, Some(instance));
         assert!(evidence.is_copied_by(&of("app-db")));
         assert!(!evidence.is_copied_by(&of("app")));
+    }
+
+    #[test]
+    fn a_copy_of_a_cluster_snapshot_is_told_by_the_source_that_rds_names_and_is_not_older_than_it() {
+        let arn = "arn:aws:rds:us-east-1:123456789012:cluster-snapshot:cs-1";
+        let source = RdsSnapshot::from_arn(arn).unwrap();
+        let evidence = Evidence {
+            source: &source,
+            nearby: true,
+            created: Timestamp::from_second(1_768_446_245).ok(),
+            of: Some("main".to_owned()),
+        };
+        for (named, created, cluster, ours) in [
+            (Some(arn), 1_768_450_000, None, true),
+            (Some(arn), 1_768_446_245, Some("main"), true),
+            (None, 1_768_450_000, Some("Main"), true),
+            (None, 1_768_446_244, Some("main"), false),
+            (None, 1_768_450_000, Some("other"), false),
+            (None, 1_768_450_000, None, false),
+            // An instance's snapshot of the same name.
+            (
+                Some("arn:aws:rds:us-east-1:123456789012:snapshot:cs-1"),
+                1_768_450_000,
+                Some("main"),
+                false,
+            ),
+        ] {
+            let found = Described {
+                created: Timestamp::from_second(created).ok(),
+                ..described(named, None, cluster)
+            };
+            assert_eq!(evidence.is_copied_by(&found), ours, "{named:?} {created} {cluster:?}");
+        }
+    }
+
+    #[test]
+    fn the_refusals_of_cluster_copies_mean_the_same_in_both_spellings() {
+        for ending in ["", "Fault"] {
+            let means =
+                |code: &str, words: &str| means(Some(&format!("{code}{ending}")), FaultKind::Other, words, None);
+            let exists = means("DBClusterSnapshotAlreadyExists", "there");
+            assert!(matches!(exists, Refusal::Exists(_)), "{exists:?}");
+            for code in ["InvalidDBClusterSnapshotState", "InvalidDBClusterState"] {
+                assert!(matches!(means(code, "in state creating"), Refusal::Later(_)), "{code}");
+            }
+            let quota = means(
+                "SnapshotQuotaExceeded",
+                "Cannot create more than 100 manual cluster snapshots",
+            );
+            assert!(matches!(quota, Refusal::Never(_)), "{quota:?}");
+            assert!(matches!(means("DBClusterSnapshotNotFound", "no"), Refusal::Never(_)));
+        }
     }
 }

@@ -71,6 +71,7 @@ fn headline(target: &Target, outcome: &Outcome) -> String {
     let room = HEADER - length(&ended);
     let name = match target {
         Target::RdsSnapshot(snapshot) => fit(&format!("RDS snapshot {}", snapshot.id), room),
+        Target::RdsClusterSnapshot(snapshot) => fit(&format!("RDS cluster snapshot {}", snapshot.id), room),
         Target::S3Object(_) | Target::File(_) => in_full(target, room),
     };
     ended + &name

@@ -12,6 +12,7 @@ use matsu_lock::{Clock as _, SystemClock};
 use tokio::net::TcpListener;
 
 use super::*;
+use crate::aws::Family;
 use crate::target::{RdsSnapshot, Target};
 use crate::wait::{Extra, Outcome, OutcomeKind, Status};
 
@@ -103,10 +104,12 @@ fn done() -> Announcement {
     Announcement {
         wait: "w1".to_owned(),
         target: Target::RdsSnapshot(RdsSnapshot {
+            family: Family::Instance,
             id: "app-db-copy".to_owned(),
             region: "ap-northeast-1".to_owned(),
             account: "123456789012".to_owned(),
             partition: None,
+            extra: Extra::new(),
         }),
         outcome: Outcome {
             kind: OutcomeKind::Completed,

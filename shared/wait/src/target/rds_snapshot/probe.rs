@@ -1,21 +1,24 @@
 //! One look at a snapshot: the request, and what its answer means.
 
 use async_trait::async_trait;
-use aws_sdk_rds::types::DbSnapshot;
 
 use super::RdsSnapshot;
-use crate::aws::{Aws, Fault, FaultKind};
+use crate::aws::rds::{Described, Sought};
+use crate::aws::{Aws, Family, Fault, FaultKind};
 use crate::target::{Kind, Seen, Targets};
 use crate::wait::Status;
 
 #[async_trait]
 impl Kind for RdsSnapshot {
     fn word(&self) -> &'static str {
-        "rds-snapshot"
+        match self.family {
+            Family::Instance => "rds-snapshot",
+            Family::Cluster => "rds-cluster-snapshot",
+        }
     }
 
     fn key(&self) -> String {
-        format!("rds-snapshot={}", self.arn().to_ascii_lowercase())
+        format!("{}={}", self.word(), self.arn().to_ascii_lowercase())
     }
 
     fn region(&self) -> Option<&str> {
@@ -34,9 +37,8 @@ impl Kind for RdsSnapshot {
         };
         let own = from.here.own_account(aws).await.ok();
         match self.describe(aws, own.as_deref()).await {
-            Ok(Some(found)) => classify(found.status(), found.percent_progress()),
-            Ok(None) => Seen::Missing,
-            Err(fault) => unseen(&self.arn(), &fault),
+            Ok(found) => seen(found.as_ref()),
+            Err(fault) => self.unseen(&fault),
         }
     }
 }
@@ -45,30 +47,40 @@ impl RdsSnapshot {
     /// What RDS tells of it, in its own region; none: it is surely not there.
     ///
     /// One of another account is shared with us and goes by its ARN; one of our own goes by its bare id, and one that
-    /// a service made needs its type beside it (`DescribeDBSnapshots`, `DBSnapshotIdentifier`).
-    pub(crate) async fn describe(&self, aws: &Aws, own: Option<&str>) -> Result<Option<DbSnapshot>, Fault> {
-        let request = aws.rds(&self.region).describe_db_snapshots();
-        let request = if own == Some(self.account.as_str()) {
-            request
-                .db_snapshot_identifier(&self.id)
-                .set_snapshot_type(self.made_by().map(str::to_owned))
-        } else {
-            request.db_snapshot_identifier(self.arn()).include_shared(true)
-        };
-        match request.send().await {
-            Ok(answer) => {
-                let mut found = answer.db_snapshots.unwrap_or_default();
-                found.retain(|s| s.db_snapshot_identifier().is_some_and(|id| self.is(id)));
-                Ok(found.pop())
+    /// a service made needs its type beside it (`DescribeDBSnapshots`, `DBSnapshotIdentifier`; of clusters likewise).
+    pub(crate) async fn describe(&self, aws: &Aws, own: Option<&str>) -> Result<Option<Described>, Fault> {
+        let arn = self.arn();
+        let sought = if own == Some(self.account.as_str()) {
+            Sought::One {
+                id: &self.id,
+                made_by: self.made_by(),
             }
-            Err(error) => match Fault::of(&error) {
-                fault if fault.stem() == Some("DBSnapshotNotFound") => Ok(None),
-                fault => Err(fault),
-            },
+        } else {
+            Sought::Shared { arn: &arn }
+        };
+        match aws.describe_snapshots(self.family, &self.region, sought).await {
+            Ok(found) => Ok(found.into_iter().find(|found| self.is(&found.id))),
+            Err(fault) if matches!(fault.stem(), Some("DBSnapshotNotFound" | "DBClusterSnapshotNotFound")) => Ok(None),
+            Err(fault) => Err(fault),
         }
     }
 
-    fn made_by(&self) -> Option<&'static str> {
+    /// What a look that failed has seen.
+    pub(super) fn unseen(&self, fault: &Fault) -> Seen {
+        match fault.kind {
+            // RDS gives a reason with every refusal; one without comes from something on the way.
+            FaultKind::Denied if fault.code.is_some() => Seen::Denied(format!("{fault} ({})", self.allow_describing())),
+            _ => Seen::Unknown(fault.to_string()),
+        }
+    }
+
+    /// What whoever may not describe it is to allow.
+    pub(crate) fn allow_describing(&self) -> String {
+        format!("allow rds:Describe{}s on {self}", self.family.noun())
+    }
+
+    /// The type of those that a service made, as the API calls it.
+    pub(super) fn made_by(&self) -> Option<&'static str> {
         let (maker, _) = self.id.split_once(':')?;
         match maker.to_ascii_lowercase().as_str() {
             "rds" => Some("automated"),
@@ -76,6 +88,11 @@ impl RdsSnapshot {
             _ => None,
         }
     }
+}
+
+/// What it means that RDS tells this, or nothing.
+pub(super) fn seen(found: Option<&Described>) -> Seen {
+    found.map_or(Seen::Missing, |found| classify(found.status.as_deref(), found.percent))
 }
 
 /// What a status means: only `available` is the end, whatever the percentage says, and an unknown word is not.
@@ -101,16 +118,6 @@ fn classify(status: Option<&str>, percent: Option<i32>) -> Seen {
             );
             Seen::Pending(status.at(percent))
         }
-    }
-}
-
-fn unseen(arn: &str, fault: &Fault) -> Seen {
-    match fault.kind {
-        // RDS gives a reason with every refusal; one without comes from something on the way.
-        FaultKind::Denied if fault.code.is_some() => {
-            Seen::Denied(format!("{fault} (allow rds:DescribeDBSnapshots on {arn})"))
-        }
-        _ => Seen::Unknown(fault.to_string()),
     }
 }
 
@@ -176,7 +183,8 @@ mod tests {
             status: Some(403),
             message: "words".to_owned(),
         };
-        let denied = unseen("arn:a", &fault(FaultKind::Denied, Some("AccessDenied")));
+        let snapshot = RdsSnapshot::from_arn("arn:aws:rds:us-east-1:123456789012:snapshot:a").unwrap();
+        let denied = snapshot.unseen(&fault(FaultKind::Denied, Some("AccessDenied")));
         assert!(matches!(denied, Seen::Denied(why) if why.contains("rds:DescribeDBSnapshots")));
         for fault in [
             fault(FaultKind::Denied, None),
@@ -184,7 +192,7 @@ mod tests {
             fault(FaultKind::Credentials, Some("ExpiredToken")),
             fault(FaultKind::Other, Some("InvalidParameterValue")),
         ] {
-            assert!(matches!(unseen("arn:a", &fault), Seen::Unknown(_)), "{fault:?}");
+            assert!(matches!(snapshot.unseen(&fault), Seen::Unknown(_)), "{fault:?}");
         }
     }
 }

@@ -1,14 +1,17 @@
 use super::*;
+use crate::aws::Family;
 use crate::notify::slack::text::length;
 use crate::target::{File, RdsSnapshot, S3Object, Until};
 use crate::wait::{Extra, Limit, Status};
 
 fn snapshot() -> Target {
     Target::RdsSnapshot(RdsSnapshot {
+        family: Family::Instance,
         id: "app-db-copy".to_owned(),
         region: "ap-northeast-1".to_owned(),
         account: "123456789012".to_owned(),
         partition: None,
+        extra: Extra::new(),
     })
 }
 
@@ -17,6 +20,7 @@ fn object(key: &str, until: Until) -> Target {
         bucket: "data-bucket".to_owned(),
         key: key.to_owned(),
         until,
+        extra: Extra::new(),
     })
 }
 
@@ -136,6 +140,7 @@ fn a_target_with_a_condition_shows_it() {
         Target::File(File {
             path: "/var/data/done.flag".to_owned(),
             until,
+            extra: Extra::new(),
         })
     };
     for (target, expected) in [
