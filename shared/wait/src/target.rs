@@ -157,6 +157,28 @@ impl Look for Targets {
     async fn look(&self, target: &Target) -> Seen {
         target.as_kind().look(self).await
     }
+
+    /// Snapshots are looked at with as few requests as RDS takes, everything else by itself. What goes wrong with one
+    /// does not touch the others.
+    async fn look_all(&self, targets: &[Target]) -> Vec<Seen> {
+        let mut snapshots = Vec::new();
+        let mut others = Vec::new();
+        for (place, target) in targets.iter().enumerate() {
+            match target.rds_snapshot() {
+                Some(snapshot) => snapshots.push((place, snapshot)),
+                None => others.push(async move { (place, self.look(target).await) }),
+            }
+        }
+        let (mut seen, others) = futures::join!(rds_snapshot::look_all(snapshots, self), join_all(others));
+        seen.extend(others);
+        seen.sort_by_key(|(place, _)| *place);
+        seen.into_iter().map(|(_, seen)| seen).collect()
+    }
+
+    fn together(&self, target: &Target) -> Option<String> {
+        self.aws.as_ref()?;
+        target.rds_snapshot()?.together(&self.here)
+    }
 }
 
 /// What every kind of target tells of itself; `Display` is the string that people type for it.

@@ -5,10 +5,15 @@ mod cluster;
 mod instance;
 
 use aws_sdk_rds::primitives::DateTime;
-use aws_sdk_rds::types::Tag;
+use aws_sdk_rds::types::{Filter, Tag};
 use jiff::Timestamp;
 
 use super::{Aws, Fault};
+
+/// The most ids that one request asks for: an answer holds no more snapshots (`MaxRecords`).
+pub(crate) const MOST_IDS: usize = 100;
+
+const MOST_RECORDS: i32 = 100;
 
 /// What a snapshot is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -52,6 +57,12 @@ impl Family {
 pub(crate) enum Sought<'a> {
     /// One of our own; one that a service made needs its type beside it.
     One { id: &'a str, made_by: Option<&'static str> },
+    /// Up to [`MOST_IDS`] of our own, all made by the same; ids in lower case, as RDS keeps them, because values of
+    /// filters are compared by letter.
+    Several {
+        ids: &'a [String],
+        made_by: Option<&'static str>,
+    },
     /// One that another account shares with us.
     Shared { arn: &'a str },
 }
@@ -116,6 +127,10 @@ impl Aws {
             Family::Cluster => cluster::copy(&client, order).await,
         }
     }
+}
+
+fn filter(name: &str, ids: &[String]) -> Filter {
+    Filter::builder().name(name).set_values(Some(ids.to_vec())).build()
 }
 
 fn time(at: DateTime) -> Option<Timestamp> {

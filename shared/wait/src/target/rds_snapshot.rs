@@ -1,9 +1,11 @@
 //! A snapshot of an RDS instance or of an RDS cluster, satisfied when available.
 
 mod probe;
+mod together;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub(super) use self::together::look_all;
 use super::text::Object;
 use super::{BadTarget, Here, Target};
 use crate::aws::Family;

@@ -3,6 +3,7 @@
 
 mod cluster_copies;
 mod copies;
+mod many_looks;
 mod objects;
 mod scripted;
 mod snapshots;

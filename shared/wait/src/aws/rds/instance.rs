@@ -3,7 +3,7 @@
 use aws_sdk_rds::Client;
 use aws_sdk_rds::types::DbSnapshot;
 
-use super::{Described, Order, Sought, time};
+use super::{Described, MOST_RECORDS, Order, Sought, filter, time};
 use crate::aws::Fault;
 
 pub(super) async fn describe(client: &Client, sought: Sought<'_>) -> Result<Vec<Described>, Fault> {
@@ -12,6 +12,10 @@ pub(super) async fn describe(client: &Client, sought: Sought<'_>) -> Result<Vec<
         Sought::One { id, made_by } => request
             .db_snapshot_identifier(id)
             .set_snapshot_type(made_by.map(str::to_owned)),
+        Sought::Several { ids, made_by } => request
+            .filters(filter("db-snapshot-id", ids))
+            .set_snapshot_type(made_by.map(str::to_owned))
+            .max_records(MOST_RECORDS),
         Sought::Shared { arn } => request.db_snapshot_identifier(arn).include_shared(true),
     };
     let mut found = Vec::new();
