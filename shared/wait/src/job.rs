@@ -14,7 +14,7 @@ use crate::target::Target;
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Job {
     /// The copy of an RDS snapshot; the target is the copy.
-    RdsCopy(RdsCopy),
+    RdsCopy(Box<RdsCopy>),
 }
 
 impl Job {

@@ -638,7 +638,7 @@ async fn a_job_that_is_refused_in_a_pass_ends_as_failed_to_start() {
     let message = first_message(
         &bench,
         &Request {
-            job: Some(Job::RdsCopy(job)),
+            job: Some(Job::RdsCopy(Box::new(job))),
             ..every_second("event-1")
         },
     )

@@ -25,7 +25,7 @@ fn with_job(origin: &str) -> Request {
         extra: crate::wait::Extra::new(),
     };
     Request {
-        job: Some(Job::RdsCopy(job)),
+        job: Some(Job::RdsCopy(Box::new(job))),
         ..request(TARGET, origin)
     }
 }

@@ -223,7 +223,7 @@ impl Target {
     pub fn rds_snapshot(&self) -> Option<&RdsSnapshot> {
         match self {
             Self::RdsSnapshot(snapshot) | Self::RdsClusterSnapshot(snapshot) => Some(snapshot),
-            Self::S3Object(_) | Self::File(_) => None,
+            _ => None,
         }
     }
 

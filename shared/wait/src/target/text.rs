@@ -28,7 +28,7 @@ impl BadTarget {
 
 /// How people write the targets of one kind.
 struct Form {
-    starts: &'static str,
+    fits: fn(&str) -> bool,
     /// For messages.
     shown: &'static str,
     read: fn(&str, Option<Until>, &Here) -> Result<Target, BadTarget>,
@@ -36,22 +36,22 @@ struct Form {
 
 const FORMS: [Form; 4] = [
     Form {
-        starts: "arn:",
+        fits: |text| text.starts_with("arn:"),
         shown: "the ARN of an RDS snapshot",
         read: |text, _, here| RdsSnapshot::parse(text, here).map(Target::from),
     },
     Form {
-        starts: "rds:",
+        fits: |text| text.starts_with("rds:"),
         shown: "rds:snapshot/ID, rds:cluster-snapshot/ID",
         read: |text, _, here| RdsSnapshot::parse(text, here).map(Target::from),
     },
     Form {
-        starts: "s3://",
+        fits: |text| text.starts_with("s3://"),
         shown: "s3://BUCKET/KEY",
         read: |text, until, _| S3Object::parse(text, until).map(Target::S3Object),
     },
     Form {
-        starts: "file:",
+        fits: |text| text.starts_with("file:"),
         shown: "file:PATH",
         read: |text, until, _| File::parse(text, until).map(Target::File),
     },
@@ -85,7 +85,7 @@ impl Target {
     /// # Errors
     /// [`BadTarget`].
     pub fn parse(text: &str, until: Option<Until>, here: &Here) -> Result<Self, BadTarget> {
-        let Some(form) = FORMS.iter().find(|form| text.starts_with(form.starts)) else {
+        let Some(form) = FORMS.iter().find(|form| (form.fits)(text)) else {
             let short: String = text.chars().take(80).collect();
             return Err(BadTarget::new(format!(
                 "{short:?} is not a target: it takes {}",

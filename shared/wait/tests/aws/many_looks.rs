@@ -143,11 +143,7 @@ async fn an_answer_of_several_pages_is_read_to_its_end() {
         );
         answer("DescribeDBSnapshots", 200, xml("DescribeDBSnapshots", &list))
     };
-    let server = Server::new([
-        page("b", "").where_field("Marker", "next"),
-        page("a", "<Marker>next</Marker>"),
-    ])
-    .await;
+    let server = Server::new([page("b", "").having("Marker=next"), page("a", "<Marker>next</Marker>")]).await;
     let targets = ["rds:snapshot/a", "rds:snapshot/b", "rds:snapshot/c"].map(target);
     let seen: Vec<String> = look_all(&server, &targets).await.iter().map(short).collect();
     assert_eq!(seen, ["satisfied available", "satisfied available", "missing"]);
@@ -165,12 +161,12 @@ async fn apis_regions_makers_and_accounts_are_asked_apart_and_one_alone_by_the_p
             ),
             ("Status", "available"),
         ]])
-        .where_field("IncludeShared", "true"),
+        .having("IncludeShared=true"),
         snapshots(&[
             ("rds:a-2026-01-15-03-04", "available"),
             ("rds:b-2026-01-15-03-04", "creating"),
         ])
-        .where_field("SnapshotType", "automated"),
+        .having("SnapshotType=automated"),
         snapshots(&[("a", "available"), ("b", "failed")]),
         clusters_described(&[
             &[("DBClusterSnapshotIdentifier", "a"), ("Status", "copying")],
@@ -267,11 +263,9 @@ async fn one_that_is_refused_does_not_spoil_the_others() {
         ("InvalidParameterValue", "unknown"),
         ("ValidationError", "unknown"),
     ] {
-        let alone =
-            |id: &'static str, status: &'static str| snapshots(&[(id, status)]).where_field("DBSnapshotIdentifier", id);
         let server = Server::new([
-            alone("a", "available"),
-            alone("c", "copying"),
+            snapshots(&[("a", "available")]).having("DBSnapshotIdentifier=a"),
+            snapshots(&[("c", "copying")]).having("DBSnapshotIdentifier=c"),
             refused("DescribeDBSnapshots", 400, code, "not this one"),
         ])
         .await;

@@ -25,6 +25,10 @@ pub(crate) struct Asked {
     pub(crate) region: String,
     /// The parameters of the Query protocol.
     pub(crate) fields: BTreeMap<String, String>,
+    /// The operation of the JSON protocol, such as `TrentService.Decrypt`.
+    pub(crate) operation: String,
+    /// The body as it came.
+    pub(crate) body: String,
 }
 
 impl Asked {
@@ -33,7 +37,7 @@ impl Asked {
     }
 
     fn is(&self, what: &str) -> bool {
-        self.method == what || self.field("Action") == Some(what)
+        self.method == what || self.operation == what || self.field("Action") == Some(what)
     }
 }
 
@@ -42,24 +46,23 @@ impl Asked {
 pub(crate) struct Answer {
     to: &'static str,
     region: Option<&'static str>,
+    having: Option<&'static str>,
     status: u16,
     headers: Vec<(&'static str, &'static str)>,
     body: String,
-    /// Only to requests with this field.
-    field: Option<(&'static str, String)>,
     once: bool,
     stall: bool,
 }
 
-/// An answer to every request for `to`, a method or an action.
+/// An answer to every request for `to`, a method, an action or an operation.
 pub(crate) fn answer(to: &'static str, status: u16, body: impl Into<String>) -> Answer {
     Answer {
         to,
         region: None,
+        having: None,
         status,
         headers: Vec::new(),
         body: body.into(),
-        field: None,
         once: false,
         stall: false,
     }
@@ -74,10 +77,10 @@ impl Answer {
         }
     }
 
-    /// Only where the request says so.
-    pub(crate) fn where_field(self, name: &'static str, value: impl Into<String>) -> Self {
+    /// Only where the request's body has this in it.
+    pub(crate) fn having(self, text: &'static str) -> Self {
         Self {
-            field: Some((name, value.into())),
+            having: Some(text),
             ..self
         }
     }
@@ -132,7 +135,7 @@ impl Server {
         &self.url
     }
 
-    /// What was asked so far of `what`, a method or an action.
+    /// What was asked so far of `what`, a method, an action or an operation.
     pub(crate) fn asked(&self, what: &str) -> Vec<Asked> {
         let script = self.script.lock().unwrap();
         script.asked.iter().filter(|asked| asked.is(what)).cloned().collect()
@@ -176,13 +179,19 @@ async fn serve(State(script): State<Arc<Mutex<Script>>>, request: Request) -> Re
         path: parts.uri.path_and_query().unwrap().to_string(),
         region: signature.split('/').nth(2).unwrap_or_default().to_owned(),
         fields: fields(&body),
+        operation: parts
+            .headers
+            .get("x-amz-target")
+            .map_or_else(String::new, |value| value.to_str().unwrap().to_owned()),
+        body: String::from_utf8_lossy(&body).into_owned(),
     };
     let answer = {
         let mut script = script.lock().unwrap();
         script.asked.push(asked.clone());
         let fits = |a: &Answer| {
-            let says = |(name, value): &(&str, String)| asked.field(name) == Some(value);
-            asked.is(a.to) && a.region.is_none_or(|region| region == asked.region) && a.field.iter().all(says)
+            asked.is(a.to)
+                && a.region.is_none_or(|region| region == asked.region)
+                && a.having.is_none_or(|text| asked.body.contains(text))
         };
         match script.answers.iter().position(fits) {
             Some(n) if script.answers[n].once => script.answers.remove(n),

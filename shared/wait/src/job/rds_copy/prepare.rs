@@ -60,7 +60,7 @@ impl RdsJobs {
             tags,
             extra: Extra::new(),
         };
-        Ok((Target::from(copy), Job::RdsCopy(job)))
+        Ok((Target::from(copy), Job::RdsCopy(Box::new(job))))
     }
 
     /// Why the source looks like a copy itself, if it does: RDS says so of some, and the name template says so of

@@ -69,10 +69,12 @@ fn line(announcement: &Announcement) -> String {
 fn headline(target: &Target, outcome: &Outcome) -> String {
     let ended = format!("{} {}: ", marker(outcome.kind), ended(outcome));
     let room = HEADER - length(&ended);
-    let name = match target {
-        Target::RdsSnapshot(snapshot) => fit(&format!("RDS snapshot {}", snapshot.id), room),
-        Target::RdsClusterSnapshot(snapshot) => fit(&format!("RDS cluster snapshot {}", snapshot.id), room),
-        Target::S3Object(_) | Target::File(_) => in_full(target, room),
+    let name = match target.rds_snapshot() {
+        Some(snapshot) => {
+            let of = snapshot.family.resource().replace('-', " ");
+            fit(&format!("RDS {of} {}", snapshot.id), room)
+        }
+        None => in_full(target, room),
     };
     ended + &name
 }

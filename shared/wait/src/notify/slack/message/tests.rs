@@ -135,6 +135,17 @@ fn every_outcome_has_its_word_and_marker_in_the_line_and_the_header() {
 }
 
 #[test]
+fn the_headline_says_what_a_snapshot_is_of() {
+    let cluster = "arn:aws:rds:eu-central-1:123456789012:cluster-snapshot:main-copy";
+    let message = completed(Target::parse(cluster, None, &Here::default()).unwrap());
+    assert_eq!(text(&message, TARGET_TEXT), cluster);
+    assert_eq!(
+        text(&message, HEADER_TEXT),
+        "✅ completed: RDS cluster snapshot main-copy"
+    );
+}
+
+#[test]
 fn a_target_with_a_condition_shows_it() {
     let file = |until| {
         Target::File(File {
