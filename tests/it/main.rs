@@ -2,6 +2,7 @@
 
 mod contracts;
 mod end_to_end;
+mod formats;
 mod harness;
 mod http;
 mod lambda;

@@ -89,7 +89,7 @@ mod tests {
             wait: "wait-1".to_owned(),
             origin: "o".to_owned(),
             outcome: OutcomeKind::Completed,
-            extra: Extra::new(),
+            extra: matsu_wait::wait::Extra::new(),
         };
         next.wait.history.push(past);
         let Sight::Ended(ending) = Followed::Wait("wait-1".to_owned()).sight(Some(&next)) else {
