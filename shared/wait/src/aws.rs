@@ -196,6 +196,32 @@ impl Aws {
         aws_sdk_sqs::Client::new(&self.config)
     }
 
+    /// KMS.
+    #[must_use]
+    pub fn kms(&self) -> aws_sdk_kms::Client {
+        aws_sdk_kms::Client::new(&self.config)
+    }
+
+    /// The parameters of SSM in `region`, or in our own.
+    #[must_use]
+    pub fn ssm(&self, region: Option<&str>) -> aws_sdk_ssm::Client {
+        let mut config = aws_sdk_ssm::config::Builder::from(&self.config);
+        if let Some(region) = region {
+            config = config.region(aws_sdk_ssm::config::Region::new(region.to_owned()));
+        }
+        aws_sdk_ssm::Client::from_conf(config.build())
+    }
+
+    /// Secrets Manager in `region`, or in our own.
+    #[must_use]
+    pub fn secretsmanager(&self, region: Option<&str>) -> aws_sdk_secretsmanager::Client {
+        let mut config = aws_sdk_secretsmanager::config::Builder::from(&self.config);
+        if let Some(region) = region {
+            config = config.region(aws_sdk_secretsmanager::config::Region::new(region.to_owned()));
+        }
+        aws_sdk_secretsmanager::Client::from_conf(config.build())
+    }
+
     /// Whether there are credentials at all, as far as can be told without asking a service for anything with them.
     ///
     /// # Errors

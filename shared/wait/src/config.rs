@@ -12,6 +12,7 @@ use crate::event::OnObjectCreated;
 use crate::job::CopySettings;
 use crate::notify::Webhook;
 use crate::wait::Policy;
+use crate::web::Roots;
 
 /// A value or name that the configuration does not take; the sentence names it and what it takes, never a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -75,6 +76,10 @@ pub struct Config {
     pub policy: Policy,
     /// Where outcomes are told; none: the log only.
     pub webhook: Option<Webhook>,
+    /// The name of the Lambda function that this is, if it is one: its console encrypts secrets with that.
+    pub function: Option<String>,
+    /// Roots that are trusted beside those of this machine.
+    pub roots: Roots,
     /// The defaults of snapshot copies.
     pub copy: CopySettings,
     /// What a created S3 object means.
@@ -101,6 +106,8 @@ impl Config {
             dlq: parse::dlq(values)?,
             policy: parse::policy(values)?,
             webhook: parse::webhook(values)?,
+            function: values.function().map(str::to_owned),
+            roots: parse::roots(values)?,
             copy: parse::copy(values)?,
             on_object_created: parse::on_object_created(values)?,
             log: parse::log(values, role)?,

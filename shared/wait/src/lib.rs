@@ -17,8 +17,8 @@
 //! * The ports: [`queue`], [`target::Look`], [`job::Jobs`], [`notify::Notify`]; together with the store an [`Engine`].
 //! * [`gather`]: one request for what several messages of a batch ask; [`work`]: a process that works a queue by itself.
 //! * [`testing`]: in-memory ports that say what they are told, and a bench to put them together.
-//! * The edges: [`event`] (payloads in), [`config`] (the environment), [`aws`] (clients), [`setup`] (all of it wired),
-//!   [`function`] (in Lambda).
+//! * The edges: [`event`] (payloads in), [`config`] (the environment), [`aws`] and [`web`] (clients), [`secret`] (secrets by
+//!   reference), [`setup`] (all of it wired), [`function`] (in Lambda).
 #![warn(missing_docs)]
 
 mod announce;
@@ -42,6 +42,7 @@ pub mod pass;
 pub mod queue;
 pub mod record;
 pub mod retry;
+pub mod secret;
 pub mod setup;
 pub mod start;
 pub mod sweep;
@@ -49,6 +50,7 @@ pub mod target;
 pub mod testing;
 pub mod wait;
 pub mod wake;
+pub mod web;
 pub mod work;
 
 pub use engine::{Engine, Run};

@@ -12,6 +12,7 @@ use crate::event::Rules;
 use crate::job::rds_copy::RdsJobs;
 use crate::notify::{LogOnly, Notify, Slack};
 use crate::queue::{BadQueueUrl, Queue, QueueError, SqsQueue};
+use crate::secret::Secrets;
 use crate::target::{Here, Targets};
 
 /// Why an engine could not be put together.
@@ -41,9 +42,12 @@ pub enum SetupError {
 pub fn engine(config: &Config, aws: &Arc<Aws>, here: &Here) -> Result<Engine, SetupError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let random: Arc<dyn Random> = Arc::new(OsRandom);
+    let secrets = Arc::new(Secrets::new(Some(aws.clone()), config.function.clone()));
     let notify: Arc<dyn Notify> = match &config.webhook {
         None => Arc::new(LogOnly),
-        Some(webhook) => Arc::new(Slack::new(webhook.clone(), here.clone()).map_err(SetupError::Webhook)?),
+        Some(webhook) => {
+            Arc::new(Slack::new(webhook.clone(), here.clone(), secrets, &config.roots).map_err(SetupError::Webhook)?)
+        }
     };
     let (store, queue) = records_and_timers(config, aws, &clock, &random)?;
     Ok(Engine {

@@ -12,8 +12,10 @@ use matsu_lock::{Random, SeededRandom};
 use matsu_wait::aws::Family;
 use matsu_wait::notify::slack::{plain, render};
 use matsu_wait::notify::{Announcement, Notify, Slack, Told, Webhook};
+use matsu_wait::secret::Secrets;
 use matsu_wait::target::{File, Here, RdsSnapshot, S3Object, Target, Until};
 use matsu_wait::wait::{Extra, Limit, Outcome, OutcomeKind, Status};
+use matsu_wait::web::Roots;
 use serde_json::Value;
 
 const KINDS: [OutcomeKind; 7] = [
@@ -380,7 +382,8 @@ async fn the_address_is_in_no_log_line_no_answer_and_no_debug_output() {
     let mut said = String::new();
     let mut tell = async |url: String| {
         let webhook = Webhook::parse(&url).unwrap().unwrap();
-        let slack = Slack::new(webhook.clone(), here.clone()).unwrap();
+        let secrets = Arc::new(Secrets::new(None, None));
+        let slack = Slack::new(webhook.clone(), here.clone(), secrets, &Roots::default()).unwrap();
         let told = slack.tell(&announcement).await;
         said.push_str(&format!("{webhook} {webhook:?} {slack:?} {slack:#?} {told:?}\n"));
         told

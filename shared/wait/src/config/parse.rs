@@ -9,6 +9,7 @@ use crate::event::OnObjectCreated;
 use crate::job::{CopySettings, Tags};
 use crate::notify::Webhook;
 use crate::wait::Policy;
+use crate::web::Roots;
 
 /// A store prefix longer than this leaves too little of S3's 1,024 bytes for the targets.
 const LONGEST_PREFIX: usize = 200;
@@ -166,6 +167,18 @@ pub(super) fn webhook(values: &Values) -> Result<Option<Webhook>, BadConfig> {
     }
 }
 
+pub(super) fn roots(values: &Values) -> Result<Roots, BadConfig> {
+    const TAKES: &str = "it takes the path of a PEM file with certificates";
+    let Some(path) = values.optional("MATSU_CA_BUNDLE") else {
+        return Ok(Roots::default());
+    };
+    let pem = std::fs::read(&path).map_err(|fault| fault.to_string());
+    let roots = pem
+        .map_err(|fault| format!("cannot be read ({fault})"))
+        .and_then(|pem| Roots::of_pem(&pem));
+    roots.map_err(|why| values.bad("MATSU_CA_BUNDLE", &format!("is {path:?}, which {why}: {TAKES}")))
+}
+
 pub(super) fn copy(values: &Values) -> Result<CopySettings, BadConfig> {
     let default = CopySettings::default();
     let to_region = values.optional("MATSU_COPY_TO");
@@ -229,12 +242,7 @@ pub(super) fn log_level(values: &Values, role: Role) -> Result<&'static str, Bad
 /// want; where less is done, the names are answered, to be told.
 pub(super) fn not_yet(values: &Values) -> Result<Vec<&'static str>, BadConfig> {
     const FILTERS: [&str; 3] = ["MATSU_COPY_INCLUDE", "MATSU_COPY_EXCLUDE", "MATSU_COPY_IF_TAG"];
-    const OTHERS: [&str; 4] = [
-        "MATSU_COPY_LIMIT",
-        "MATSU_COPY_KEEP",
-        "MATSU_HTTP_ALLOW",
-        "MATSU_CA_BUNDLE",
-    ];
+    const OTHERS: [&str; 3] = ["MATSU_COPY_LIMIT", "MATSU_COPY_KEEP", "MATSU_HTTP_ALLOW"];
     if let Some(name) = FILTERS.into_iter().find(|name| values.optional(name).is_some()) {
         return Err(values.bad(name, "is set, but this version does not act on it yet: unset it"));
     }

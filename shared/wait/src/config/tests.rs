@@ -4,6 +4,10 @@ use std::time::Duration;
 use super::*;
 use crate::job::Tags;
 
+/// A PEM file with a certificate, and one without.
+const AUTHORITY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/authority.pem");
+const SERVER_KEY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls/server.key");
+
 const QUEUE: &str = "https://sqs.eu-central-1.amazonaws.com/123456789012/waits";
 
 fn values(vars: &[(&str, &str)]) -> Result<Values, BadConfig> {
@@ -76,6 +80,7 @@ fn every_listed_value_is_taken() {
         ("MATSU_COPY_KMS_KEY", "alias/dr"),
         ("MATSU_COPY_TAGS", "team=db, tier = gold"),
         ("MATSU_ON_OBJECT_CREATED", "ignore"),
+        ("MATSU_CA_BUNDLE", AUTHORITY),
         ("MATSU_LOG", "text"),
         ("MATSU_LOG_LEVEL", "debug"),
     ])
@@ -87,7 +92,17 @@ fn every_listed_value_is_taken() {
     assert_eq!(config.copy.tags, Tags::These(tags.into()));
     assert_eq!(config.on_object_created, OnObjectCreated::Ignore);
     assert_eq!((config.log, config.log_level), (LogFormat::Text, "debug"));
-    assert!(config.webhook.is_some());
+    assert!(config.webhook.is_some() && config.function.is_none() && config.not_yet.is_empty());
+}
+
+#[test]
+fn a_webhook_may_be_kept_elsewhere_and_the_functions_name_is_known() {
+    for text in ["kms:AQIDBA==", "ssm:/prod/hook", "secretsmanager:hook#url"] {
+        let vars = [("MATSU_SLACK_WEBHOOK", text), ("AWS_LAMBDA_FUNCTION_NAME", "waiter")];
+        let config = function(&vars).unwrap();
+        assert!(config.webhook.is_some(), "{text}");
+        assert_eq!(config.function.as_deref(), Some("waiter"));
+    }
 }
 
 #[test]
@@ -128,6 +143,7 @@ fn a_bad_value_is_refused_by_name_with_what_it_takes() {
         ("MATSU_COPY_TO", &["eu-west-1,eu-west-3"]),
         ("MATSU_COPY_TAGS", &["team", "=x", "aws:x=y", "a=b,c"]),
         ("MATSU_ON_OBJECT_CREATED", &["delete", "WAIT-DELETED"]),
+        ("MATSU_CA_BUNDLE", &["/no/such/file.pem", "/", SERVER_KEY]),
         ("MATSU_LOG", &["xml"]),
         ("MATSU_LOG_LEVEL", &["loud"]),
     ];
@@ -213,12 +229,7 @@ fn a_filter_that_this_version_does_not_act_on_stops_it_because_more_would_be_cop
         );
         assert!(function(&[(name, "")]).is_ok());
     }
-    for (name, text) in [
-        ("MATSU_COPY_LIMIT", "20"),
-        ("MATSU_COPY_KEEP", "30d"),
-        ("MATSU_HTTP_ALLOW", "10.0.0.0/8"),
-        ("MATSU_CA_BUNDLE", "/etc/roots.pem"),
-    ] {
+    for (name, text) in [("MATSU_COPY_LIMIT", "20"), ("MATSU_COPY_KEEP", "30d")] {
         assert_eq!(function(&[(name, text)]).unwrap().not_yet, [name]);
     }
 }
@@ -228,7 +239,8 @@ fn no_error_prints_a_secret() {
     for text in [
         "hooks.slack.test/services/T/B/SECRETTOKEN",
         "http://hooks.slack.test/SECRETTOKEN",
-        "kms:SECRETTOKEN",
+        "kms:SECRETTOKEN!",
+        "kms:https://hooks.slack.test/SECRETTOKEN",
     ] {
         let error = function(&[("MATSU_SLACK_WEBHOOK", text)]).unwrap_err();
         assert!(!format!("{error} {error:?}").contains("SECRETTOKEN"), "{error}");

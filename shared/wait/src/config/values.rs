@@ -16,7 +16,10 @@ const NAMES: [(&str, &str); 23] = [
     ("MATSU_TIMEOUT", "a duration such as 24h"),
     ("MATSU_MIN_DELAY", "a duration such as 15s"),
     ("MATSU_MAX_DELAY", "a duration such as 2m"),
-    ("MATSU_SLACK_WEBHOOK", "an https URL"),
+    (
+        "MATSU_SLACK_WEBHOOK",
+        "an https URL, or kms:BASE64, ssm:NAME, secretsmanager:ID",
+    ),
     ("MATSU_COPY_TO", "a region"),
     ("MATSU_COPY_NAME", "a name with {id}, {date}, {region}"),
     ("MATSU_COPY_KMS_KEY", "the id or ARN of a KMS key"),
@@ -51,6 +54,8 @@ pub struct Values {
     set: BTreeMap<&'static str, (String, Source)>,
     /// The user's folder for state, where the default store lies.
     state: Option<PathBuf>,
+    /// The name of the Lambda function that this is.
+    function: Option<String>,
 }
 
 impl Values {
@@ -74,6 +79,7 @@ impl Values {
             let Some(name) = name.to_str() else { continue };
             match name {
                 "XDG_STATE_HOME" if !text.is_empty() => values.state = Some(PathBuf::from(text)),
+                "AWS_LAMBDA_FUNCTION_NAME" => values.function = text.into_string().ok().filter(|name| !name.is_empty()),
                 "HOME" if !text.is_empty() => home = Some(PathBuf::from(text).join(".local/state")),
                 _ if name.starts_with("MATSU_") && !FOREIGN.iter().any(|f| name.starts_with(f)) => {
                     let text = text
@@ -133,6 +139,12 @@ impl Values {
     #[must_use]
     pub fn state(&self) -> Option<&PathBuf> {
         self.state.as_ref()
+    }
+
+    /// The name of the Lambda function that this is, if it is one.
+    #[must_use]
+    pub fn function(&self) -> Option<&str> {
+        self.function.as_deref()
     }
 
     /// An error about a value, naming it as its source does, and what it takes.

@@ -3,12 +3,16 @@
 //! One announcement is one POST, and it is never repeated here: whatever did not get through is told to the caller, who
 //! comes again much later. The only second request is the message as plain text where its blocks are refused. A time-out
 //! or a reset may hide a message that did arrive, so a repetition is possible.
+//!
+//! Where the address is kept elsewhere it is read once, and once more where it was refused as a revoked one is: only if
+//! it has changed is the message sent again.
 
 mod answer;
 mod message;
 mod text;
 mod webhook;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -18,8 +22,11 @@ use serde_json::Value;
 use self::answer::Answer;
 pub use self::message::{plain, render};
 pub use self::webhook::Webhook;
+use self::webhook::{Address, Place};
 use super::{Announcement, Notify, Told};
+use crate::secret::{Reference, Secret, Secrets, Unread};
 use crate::target::Here;
+use crate::web::{self, Roots};
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -38,80 +45,110 @@ const LONGEST_BODY: usize = 1_024;
 pub struct Slack {
     webhook: Webhook,
     here: Here,
+    secrets: Arc<Secrets>,
     client: reqwest::Client,
     limit: Duration,
 }
 
 impl Slack {
-    /// The channel behind a webhook. `here` is the account and region shown for targets that have none of their own.
+    /// The channel behind a webhook. `here` is the account and region shown for targets that have none of their own,
+    /// `secrets` reads the address where it is kept elsewhere, and `roots` are trusted beside those of this machine.
     ///
-    /// It goes straight to the webhook's host: no proxy, no redirect. Nothing is sent yet.
+    /// It goes straight to the webhook's host: no proxy, no redirect. Nothing is read or sent yet.
     ///
     /// # Errors
     /// One sentence: this machine has no root certificates, most likely.
-    pub fn new(webhook: Webhook, here: Here) -> Result<Self, String> {
-        Self::within(TELL, webhook, here)
+    pub fn new(webhook: Webhook, here: Here, secrets: Arc<Secrets>, roots: &Roots) -> Result<Self, String> {
+        Self::within(TELL, webhook, here, secrets, roots)
     }
 
-    fn within(limit: Duration, webhook: Webhook, here: Here) -> Result<Self, String> {
-        // Refused where the program has installed one already: then that one serves.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .user_agent(concat!("matsu/", env!("CARGO_PKG_VERSION")))
+    fn within(
+        limit: Duration,
+        webhook: Webhook,
+        here: Here,
+        secrets: Arc<Secrets>,
+        roots: &Roots,
+    ) -> Result<Self, String> {
+        let client = web::client(roots)
             .connect_timeout(CONNECT)
             .timeout(limit)
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            // Outcomes are rare, and a connection kept through a frozen function is a dead one.
-            .pool_max_idle_per_host(0)
             .build()
-            .map_err(|error| format!("no HTTPS client can be made: {}", fault(error)))?;
+            .map_err(|error| format!("no HTTPS client can be made: {}", web::words(error)))?;
         Ok(Self {
             webhook,
             here,
+            secrets,
             client,
             limit,
         })
     }
 
     async fn attempt(&self, announcement: &Announcement) -> Told {
-        let first = self.post(&render(announcement, &self.here)).await;
-        let last = match first {
-            Ok(answer) if answer.refuses_the_form() => {
-                tracing::warn!(
-                    wait = announcement.wait,
-                    status = answer.status,
-                    words = answer.words,
-                    "the webhook does not take the message as it is: sending it as plain text"
-                );
-                self.post(&plain(announcement)).await
-            }
-            other => other,
-        };
-        match last {
-            Ok(answer) => answer.told(),
-            Err(why) => Told::Later { after: None, why },
+        match &self.webhook.0 {
+            Place::Here(address) => told(self.post(announcement, address).await),
+            Place::Kept(reference) => self
+                .attempt_kept(announcement, reference)
+                .await
+                .unwrap_or_else(|unread| match unread {
+                    Unread::Later(why) => Told::Later { after: None, why },
+                    Unread::Never(why) => Told::Never(why),
+                }),
         }
     }
 
-    /// Sends one message; an error is the reason why there is no answer.
-    async fn post(&self, message: &Value) -> Result<Answer, String> {
+    async fn attempt_kept(&self, announcement: &Announcement, reference: &Reference) -> Result<Told, Unread> {
+        let secret = self.secrets.read(reference).await?;
+        let first = self.post(announcement, &address(reference, &secret)?).await;
+        let may_be_old = first.as_ref().is_ok_and(Answer::refuses_the_address) && reference.may_change();
+        if !may_be_old {
+            return Ok(told(first));
+        }
+        match self.secrets.again(reference, &secret).await {
+            Ok(rotated) if rotated != secret => {
+                tracing::info!(
+                    wait = announcement.wait,
+                    "the webhook's address was rotated: sending again"
+                );
+                Ok(told(self.post(announcement, &address(reference, &rotated)?).await))
+            }
+            // Whether the address is an old one is not known yet.
+            Err(Unread::Later(why)) => Err(Unread::Later(why)),
+            Ok(_) | Err(Unread::Never(_)) => Ok(told(first)),
+        }
+    }
+
+    /// Sends one announcement, as plain text where its blocks are refused; an error is the reason why there is no answer.
+    async fn post(&self, announcement: &Announcement, address: &Address) -> Result<Answer, String> {
+        let first = self.send(&render(announcement, &self.here), address).await?;
+        if !first.refuses_the_form() {
+            return Ok(first);
+        }
+        tracing::warn!(
+            wait = announcement.wait,
+            status = first.status,
+            words = first.words,
+            "the webhook does not take the message as it is: sending it as plain text"
+        );
+        self.send(&plain(announcement), address).await
+    }
+
+    async fn send(&self, message: &Value, address: &Address) -> Result<Answer, String> {
         let request = self
             .client
-            .post(self.webhook.url())
+            .post(address.url())
             .header(CONTENT_TYPE, "application/json; charset=utf-8")
             .body(message.to_string());
         match request.send().await {
-            Ok(response) => Ok(self.read(response).await),
+            Ok(response) => Ok(self.read(response, address).await),
             Err(error) if error.is_timeout() => Err("the webhook did not answer in time".to_owned()),
             Err(error) => Err(format!(
                 "no answer from the webhook: {}",
-                self.webhook.hide(&fault(error))
+                address.hide(&web::words(error))
             )),
         }
     }
 
-    async fn read(&self, mut response: reqwest::Response) -> Answer {
+    async fn read(&self, mut response: reqwest::Response, address: &Address) -> Answer {
         let status = response.status().as_u16();
         let header = |name: HeaderName| response.headers().get(name)?.to_str().ok();
         let after = header(RETRY_AFTER).and_then(|value| answer::retry_after(value, header(DATE)));
@@ -137,7 +174,7 @@ impl Slack {
         Answer {
             status,
             after,
-            words: answer::words(&body, whole, &self.webhook),
+            words: answer::words(&body, whole, address),
         }
     }
 }
@@ -163,19 +200,16 @@ impl Notify for Slack {
     }
 }
 
-/// What a fault says, down to its cause, without the address.
-fn fault(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut cause: &dyn std::error::Error = &error;
-    let mut words = Vec::new();
-    while let Some(source) = cause.source() {
-        words.push(source.to_string());
-        cause = source;
+fn told(answer: Result<Answer, String>) -> Told {
+    match answer {
+        Ok(answer) => answer.told(),
+        Err(why) => Told::Later { after: None, why },
     }
-    if words.is_empty() {
-        words.push(error.to_string());
-    }
-    words.join(": ")
+}
+
+/// The address in a secret, held to the same as one in the configuration.
+fn address(reference: &Reference, secret: &Secret) -> Result<Address, Unread> {
+    Address::of_secret(secret).map_err(|why| Unread::Never(format!("{reference} {why}")))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Targets and the snapshot copy against a scripted server: what is asked of AWS, and what its answers mean.
+//! Targets, secrets and the snapshot copy against a scripted server: what is asked of AWS, and what its answers mean.
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests, too")]
 
 mod cluster_copies;
@@ -6,4 +6,5 @@ mod copies;
 mod many_looks;
 mod objects;
 mod scripted;
+mod secrets;
 mod snapshots;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::text::fit;
-use super::webhook::Webhook;
+use super::webhook::Address;
 use crate::notify::Told;
 
 /// How much of the answer's own words is passed on.
@@ -39,6 +39,11 @@ impl Answer {
         self.status == 400 && (self.words.starts_with("invalid_blocks") || self.words.starts_with("invalid_payload"))
     }
 
+    /// Whether the address may be an old one: refused as a revoked one is.
+    pub(super) fn refuses_the_address(&self) -> bool {
+        matches!(self.status, 401 | 403 | 404 | 410)
+    }
+
     fn why(&self) -> String {
         let mut why = format!("the webhook answered {}", self.status);
         if !self.words.is_empty() {
@@ -68,14 +73,14 @@ fn cure(words: &str) -> Option<&'static str> {
 
 /// What a body says, fit for logs and records: without any part of the address, all visible, escaped and cut. `whole`
 /// says whether it was read to its end; otherwise its last word may be half a secret and goes.
-pub(super) fn words(body: &[u8], whole: bool, webhook: &Webhook) -> String {
+pub(super) fn words(body: &[u8], whole: bool, address: &Address) -> String {
     let body = String::from_utf8_lossy(body);
     let body = match body.rfind(char::is_whitespace) {
         _ if whole => &*body,
         Some(end) => &body[..end],
         None => "",
     };
-    fit(webhook.hide(body).trim(), LONGEST_WORDS)
+    fit(address.hide(body).trim(), LONGEST_WORDS)
 }
 
 /// The value of a Retry-After header: seconds, or a date, which counts from the answer's own `Date`, so that no clock
@@ -96,10 +101,8 @@ pub(super) fn retry_after(value: &str, date: Option<&str>) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    fn webhook() -> Webhook {
-        Webhook::parse("https://hooks.slack.test/services/T000/B000/SECRETTOKEN")
-            .unwrap()
-            .unwrap()
+    fn webhook() -> Address {
+        Address::parse("https://hooks.slack.test/services/T000/B000/SECRETTOKEN").unwrap()
     }
 
     fn answer(status: u16, words: &str) -> Answer {

@@ -97,7 +97,8 @@ async fn play(State(script): State<Arc<Script>>, request: Request) -> Response {
 
 fn slack(url: &str, limit: Duration) -> Slack {
     let webhook = Webhook::parse(url).unwrap().unwrap();
-    Slack::within(limit, webhook, Here::default()).unwrap()
+    let secrets = Arc::new(Secrets::new(None, None));
+    Slack::within(limit, webhook, Here::default(), secrets, &Roots::default()).unwrap()
 }
 
 fn done() -> Announcement {

@@ -4,18 +4,27 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use reqwest::Url;
 
-/// References to a secret kept elsewhere. They belong to the value's form, so they are told apart from a wrong address;
-/// a release that follows them does it where [`Webhook::parse`] refuses them.
-const REFERENCES: [&str; 3] = ["kms:", "ssm:", "secretsmanager:"];
+use crate::secret::{Plain, Reference, Secret, decode, what_is};
 
 /// Parts of the address at least this long are looked for in what others say, in bytes: shorter ones are no secret.
 const SECRET: usize = 6;
 
-/// The address of a webhook: `https`, or `http` to this machine.
+/// What the name takes.
+const TAKES: &str = "it takes the address that Slack shows for an incoming webhook, or where that is kept: kms:BASE64, \
+                     ssm:NAME or secretsmanager:ID";
+
+/// A webhook: its address, or a reference to where that is kept.
 ///
 /// It never shows itself: [`Debug`](std::fmt::Debug) and [`Display`](std::fmt::Display) write `Webhook(…)`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Webhook(Url);
+pub struct Webhook(pub(super) Place);
+
+/// Where the address is.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    Here(Address),
+    Kept(Reference),
+}
 
 impl Webhook {
     /// Reads the value of `MATSU_SLACK_WEBHOOK`. White space around it is passed over; empty, `None` and `null` are
@@ -28,15 +37,50 @@ impl Webhook {
         if matches!(text, "" | "None" | "null") {
             return Ok(None);
         }
-        if let Some(reference) = REFERENCES.iter().find(|prefix| text.starts_with(**prefix)) {
-            return Err(format!(
-                "MATSU_SLACK_WEBHOOK: {reference} references are not supported by this version: give the https URL"
-            ));
+        if let Some(reference) = Reference::parse(text) {
+            return match reference {
+                Ok(reference) => Ok(Some(Self(Place::Kept(reference)))),
+                Err(why) => Err(format!("MATSU_SLACK_WEBHOOK {why}")),
+            };
         }
-        address(text).map(|url| Some(Self(url))).ok_or_else(|| {
-            "MATSU_SLACK_WEBHOOK is not an https URL (or http to loopback): it takes the address that Slack \
-             shows for an incoming webhook"
-                .to_owned()
+        if let Some(address) = Address::parse(text) {
+            return Ok(Some(Self(Place::Here(address))));
+        }
+        // Shorter base64 is more likely a word.
+        let hint = match decode(text) {
+            Some(bytes) if what_is(&bytes) == Plain::Url => ", but base64 of one",
+            Some(bytes) if bytes.len() >= 12 => ", but base64: a ciphertext stands behind kms:",
+            _ => "",
+        };
+        Err(format!(
+            "MATSU_SLACK_WEBHOOK is not an https URL (or http to loopback){hint}: {TAKES}"
+        ))
+    }
+}
+
+/// An address that may be posted to: `https`, or `http` to this machine.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Address(Url);
+
+impl Address {
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        address(text).map(Self)
+    }
+
+    /// The address in a secret.
+    ///
+    /// # Errors
+    /// What stands there instead, to be put behind where it is kept.
+    pub(super) fn of_secret(secret: &Secret) -> Result<Self, String> {
+        Self::parse(secret.text()).ok_or_else(|| {
+            let instead = match decode(secret.text()) {
+                Some(bytes) if what_is(&bytes) == Plain::Url => "base64 of one: the URL itself has to be kept there",
+                Some(bytes) if bytes.len() >= 12 => {
+                    "base64, perhaps encrypted twice: the URL itself has to be kept there"
+                }
+                _ => "something else",
+            };
+            format!("does not hold an https URL (or http to loopback), but {instead}")
         })
     }
 
@@ -90,6 +134,12 @@ fn is_loopback(host: &str) -> bool {
         || v6.is_some_and(|host| host.parse().is_ok_and(|ip: Ipv6Addr| ip.is_loopback()))
 }
 
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Address(…)")
+    }
+}
+
 impl std::fmt::Debug for Webhook {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Webhook(…)")
@@ -141,21 +191,69 @@ mod tests {
     }
 
     #[test]
-    fn references_are_recognised_and_refused_without_being_shown() {
-        for (text, word) in [
-            ("kms:QUJDREVGRw==", "kms:"),
-            ("ssm:/prod/SECRETTOKEN", "ssm:"),
-            ("secretsmanager:SECRETTOKEN", "secretsmanager:"),
+    fn references_are_taken_and_never_shown() {
+        for text in [
+            "kms:QUJDREVGRw==",
+            " kms:QUJDREVGRw==\n",
+            "ssm:/prod/SECRETTOKEN",
+            "secretsmanager:SECRETTOKEN",
+            "secretsmanager:hooks#SECRETTOKEN",
+        ] {
+            let webhook = Webhook::parse(text).unwrap().unwrap();
+            assert!(matches!(webhook.0, Place::Kept(_)), "{text}");
+            assert_eq!(format!("{webhook} {webhook:?}"), ["Webhook(…)"; 2].join(" "));
+        }
+    }
+
+    #[test]
+    fn a_reference_to_nothing_and_a_ciphertext_that_is_none_are_refused_without_being_shown() {
+        for text in [
+            "kms:SECRETTOKEN!",
+            "kms:https://hooks.slack.test/SECRETTOKEN",
+            "kms:",
+            "ssm:",
+            "secretsmanager:#SECRETTOKEN",
         ] {
             let error = Webhook::parse(text).unwrap_err();
             assert!(
-                error.contains(&format!(
-                    "{word} references are not supported by this version: give the https URL"
-                )),
+                error.starts_with("MATSU_SLACK_WEBHOOK ") && error.contains("takes"),
                 "{error}"
             );
-            assert!(error.starts_with("MATSU_SLACK_WEBHOOK"), "{error}");
-            assert!(!error.contains(&text[word.len()..]), "{error}");
+            assert!(!error.contains("SECRET") && !error.contains("slack.test"), "{error}");
+        }
+    }
+
+    #[test]
+    fn base64_without_its_scheme_is_told_from_other_nonsense() {
+        for (text, hint) in [
+            ("aHR0cHM6Ly9ob29rcy5zbGFjay50ZXN0L3g=", "but base64 of one: "),
+            (
+                "AQICAHhexamplebase64AAAAAAAAAAAAAA==",
+                "but base64: a ciphertext stands behind kms: ",
+            ),
+            ("not base64!!", "(or http to loopback): "),
+        ] {
+            let error = Webhook::parse(text).unwrap_err();
+            assert!(error.replace("kms::", "kms: ").contains(hint), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_held_to_the_same_as_a_literal_address() {
+        let of = |text: &str| Address::of_secret(&Secret::new(text));
+        assert_eq!(of(&format!("{SECRET_URL}\n")).ok(), Address::parse(SECRET_URL));
+        for (text, says) in [
+            ("http://hooks.slack.test/SECRETTOKEN", "something else"),
+            ("{\"url\": \"https://hooks.slack.test/SECRETTOKEN\"}", "something else"),
+            ("aHR0cHM6Ly9ob29rcy5zbGFjay50ZXN0L3g=", "base64 of one"),
+            ("AQICAHhexamplebase64AAAAAAAAAAAAAA==", "encrypted twice"),
+        ] {
+            let error = of(text).unwrap_err();
+            assert!(
+                error.starts_with("does not hold an https URL") && error.contains(says),
+                "{error}"
+            );
+            assert!(!error.contains("SECRET") && !error.contains(text), "{error}");
         }
     }
 
@@ -189,8 +287,11 @@ mod tests {
             "KMS:SECRETTOKEN",
         ] {
             let error = Webhook::parse(text).unwrap_err();
-            let expected = "MATSU_SLACK_WEBHOOK is not an https URL (or http to loopback): it takes ";
-            assert!(error.starts_with(expected), "{text}: {error}");
+            let expected = "MATSU_SLACK_WEBHOOK is not an https URL (or http to loopback)";
+            assert!(
+                error.starts_with(expected) && error.contains(": it takes "),
+                "{text}: {error}"
+            );
             assert!(!error.contains(text), "{error}");
             assert!(!error.contains("SECRET") && !error.contains("slack.test"), "{error}");
         }
@@ -208,7 +309,7 @@ mod tests {
 
     #[test]
     fn every_part_of_it_is_hidden_in_what_others_say() {
-        let webhook = |text| Webhook::parse(text).unwrap().unwrap();
+        let address = |text| Address::parse(text).unwrap();
         for (url, said, shown) in [
             (SECRET_URL, "no_service", "no_service"),
             (
@@ -226,7 +327,7 @@ mod tests {
                 "matsu: … / no",
             ),
         ] {
-            assert_eq!(webhook(url).hide(said), shown);
+            assert_eq!(address(url).hide(said), shown);
         }
     }
 }
