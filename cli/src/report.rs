@@ -41,7 +41,7 @@ impl Document {
         };
         Self {
             wait: Some(record.wait.id.clone()),
-            target: Some(record.wait.target.clone()),
+            target: Some(record.wait.target.shown()),
             outcome: outcome.map(|o| o.kind.word()),
             limit: outcome.and_then(|o| o.limit).map(matsu_wait::Limit::word),
             status: text,

@@ -130,6 +130,10 @@ impl Session {
             BadTarget::NeedsRegion(_) | BadTarget::NeedsAccount(_) => Failure::Configuration(bad.to_string()),
             BadTarget::Bad(_) => Failure::Usage(bad.to_string()),
         })?;
+        if let Target::Http(http) = &target {
+            let checked = http.check(&self.config.http_allow);
+            checked.map_err(|bad| Failure::Usage(bad.to_string()))?;
+        }
         if !self.embedded() && matches!(target, Target::File(_)) {
             return Err(Failure::Usage(format!(
                 "{target} is on this machine, where the waiter function cannot look: such a target takes a queue and a \

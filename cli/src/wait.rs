@@ -191,7 +191,7 @@ async fn begin(
     policy: Policy,
     screen: &Screen,
 ) -> Result<Followed, Failure> {
-    if session.embedded() && !matches!(target, Target::File(_)) {
+    if session.embedded() && !matches!(target, Target::File(_) | Target::Http(_)) {
         session.aws.credentials().await?;
     }
     // One plain read tells what is wrong with a store; the start would try again for a while.

@@ -34,7 +34,7 @@ fn timer(sample: &Value) -> Value {
     serde_json::from_str(&timer.to_body()).unwrap()
 }
 
-/// Every object of a sample in turn with a field of a later release in it. What a person wrote as a map (tags) takes any
+/// Every object of a sample in turn with a field of a later release in it. What a person wrote as a map (tags, headers) takes any
 /// name already, and the reason of an undeliverable announcement is a value and not a set of fields.
 fn each_with_a_later_field(sample: &Value) -> Vec<Value> {
     let mut paths = Vec::new();
@@ -49,7 +49,7 @@ fn each_with_a_later_field(sample: &Value) -> Vec<Value> {
 
 fn collect(value: &Value, path: String, paths: &mut Vec<String>) {
     match value {
-        Value::Object(fields) if !path.ends_with("/tags") && !path.ends_with("/notified") => {
+        Value::Object(fields) if !["/tags", "/notified", "/headers"].iter().any(|map| path.ends_with(map)) => {
             paths.push(path.clone());
             for (name, field) in fields {
                 collect(field, format!("{path}/{name}"), paths);

@@ -131,7 +131,7 @@ fn ignore(why: String, answer: &mut Answer) {
 
 async fn begin(run: &Run, request: Request, answer: &mut Answer) -> Result<(), StartError> {
     let job = request.job.as_ref().map(Job::kind);
-    let target = request.target.clone();
+    let target = request.target.shown();
     match start::start(run, &request).await? {
         Started::Created { wait } => answer.started.push(Served {
             wait: Some(wait),

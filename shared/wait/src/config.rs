@@ -11,6 +11,7 @@ pub use values::{Source, Values};
 use crate::event::OnObjectCreated;
 use crate::job::CopySettings;
 use crate::notify::Webhook;
+use crate::target::http::Allow;
 use crate::wait::Policy;
 use crate::web::Roots;
 
@@ -78,6 +79,8 @@ pub struct Config {
     pub webhook: Option<Webhook>,
     /// The name of the Lambda function that this is, if it is one: its console encrypts secrets with that.
     pub function: Option<String>,
+    /// What `http` targets may reach although it is private.
+    pub http_allow: Allow,
     /// Roots that are trusted beside those of this machine.
     pub roots: Roots,
     /// The defaults of snapshot copies.
@@ -107,6 +110,7 @@ impl Config {
             policy: parse::policy(values)?,
             webhook: parse::webhook(values)?,
             function: values.function().map(str::to_owned),
+            http_allow: parse::http_allow(values)?,
             roots: parse::roots(values)?,
             copy: parse::copy(values)?,
             on_object_created: parse::on_object_created(values)?,

@@ -40,6 +40,7 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
 
 use crate::job::CopyRequest;
 use crate::start::Request;
+use crate::target::http::Allow;
 use crate::target::{Here, Target};
 use crate::wait::Policy;
 
@@ -87,6 +88,8 @@ pub struct Rules {
     pub own_store: Option<(String, String)>,
     /// Whether files are of this machine: not where messages come from anywhere.
     pub files: bool,
+    /// What `http` targets may reach although it is private.
+    pub http_allow: Allow,
     /// The identity of requests that carry none of their own and came in no envelope that has one.
     pub origin: String,
 }

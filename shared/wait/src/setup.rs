@@ -13,6 +13,7 @@ use crate::job::rds_copy::RdsJobs;
 use crate::notify::{LogOnly, Notify, Slack};
 use crate::queue::{BadQueueUrl, Queue, QueueError, SqsQueue};
 use crate::secret::Secrets;
+use crate::target::http::Reach;
 use crate::target::{Here, Targets};
 
 /// Why an engine could not be put together.
@@ -45,15 +46,16 @@ pub fn engine(config: &Config, aws: &Arc<Aws>, here: &Here) -> Result<Engine, Se
     let secrets = Arc::new(Secrets::new(Some(aws.clone()), config.function.clone()));
     let notify: Arc<dyn Notify> = match &config.webhook {
         None => Arc::new(LogOnly),
-        Some(webhook) => {
-            Arc::new(Slack::new(webhook.clone(), here.clone(), secrets, &config.roots).map_err(SetupError::Webhook)?)
-        }
+        Some(webhook) => Arc::new(
+            Slack::new(webhook.clone(), here.clone(), secrets.clone(), &config.roots).map_err(SetupError::Webhook)?,
+        ),
     };
+    let reach = Reach::new(config.http_allow.clone(), config.roots.clone(), secrets);
     let (store, queue) = records_and_timers(config, aws, &clock, &random)?;
     Ok(Engine {
         store,
         queue,
-        look: Arc::new(Targets::new(Some(aws.clone()), here.clone())),
+        look: Arc::new(Targets::new(Some(aws.clone()), here.clone()).reaching(reach)),
         jobs: Arc::new(RdsJobs::new(Some(aws.clone()), config.copy.clone(), here.clone())),
         notify,
         clock,
@@ -167,6 +169,7 @@ pub fn rules(config: &Config, here: &Here, origin: String) -> Rules {
         policy: config.policy.clone(),
         on_object_created: config.on_object_created,
         files: matches!(config.queue, QueueUrl::Sqlite(_)),
+        http_allow: config.http_allow.clone(),
         own_store: config.own_store(),
         origin,
     }

@@ -3,6 +3,7 @@
 //! A new kind is one file here, a variant of [`Target`] with its arm, a line in each table of `text`, and its cases.
 
 pub mod file;
+pub mod http;
 pub mod rds_snapshot;
 pub mod s3_object;
 mod text;
@@ -14,6 +15,7 @@ use futures::future::join_all;
 use serde::{Deserialize, Serialize};
 
 pub use file::File;
+pub use http::Http;
 pub use rds_snapshot::RdsSnapshot;
 pub use s3_object::S3Object;
 pub use text::BadTarget;
@@ -33,6 +35,8 @@ pub enum Target {
     RdsClusterSnapshot(RdsSnapshot),
     /// An S3 object, satisfied when it exists, or is gone.
     S3Object(S3Object),
+    /// An answer over HTTP, satisfied when it is the expected one.
+    Http(Box<Http>),
     /// A file of this machine, satisfied when it exists, or is gone.
     File(File),
 }
@@ -128,6 +132,7 @@ pub struct Targets {
     aws: Option<Arc<Aws>>,
     here: Here,
     regions: Regions,
+    reach: Option<http::Reach>,
 }
 
 impl Targets {
@@ -139,6 +144,16 @@ impl Targets {
             aws,
             here,
             regions: Regions::default(),
+            reach: None,
+        }
+    }
+
+    /// The same, and what `http` targets are looked at with.
+    #[must_use]
+    pub fn reaching(self, reach: http::Reach) -> Self {
+        Self {
+            reach: Some(reach),
+            ..self
         }
     }
 
@@ -214,6 +229,7 @@ impl Target {
         match self {
             Self::RdsSnapshot(t) | Self::RdsClusterSnapshot(t) => t,
             Self::S3Object(t) => t,
+            Self::Http(t) => &**t,
             Self::File(t) => t,
         }
     }
@@ -237,6 +253,15 @@ impl Target {
     #[must_use]
     pub fn key(&self) -> String {
         self.as_kind().key()
+    }
+
+    /// The same without anything in it that must not be shown.
+    #[must_use]
+    pub fn shown(&self) -> Self {
+        match self {
+            Self::Http(t) => Self::Http(Box::new(t.shown())),
+            other => other.clone(),
+        }
     }
 
     /// The condition, for the kinds that have one.

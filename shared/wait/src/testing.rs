@@ -19,6 +19,7 @@ use crate::handle::{Handled, handle};
 use crate::queue::{MemoryQueue, Queue};
 use crate::record::{self, Record};
 use crate::start::{Request, Started, start};
+use crate::target::http::Allow;
 use crate::target::{Here, Target};
 use crate::wait::{Extra, Policy, Wait};
 
@@ -146,6 +147,7 @@ impl Bench {
             policy: Policy::default(),
             on_object_created: OnObjectCreated::WaitDeleted,
             files: true,
+            http_allow: Allow::default(),
             own_store: None,
             origin: origin.to_owned(),
         }

@@ -43,6 +43,7 @@ fn rules() -> Rules {
         on_object_created: OnObjectCreated::WaitDeleted,
         files: true,
         own_store: None,
+        http_allow: Default::default(),
         origin: String::new(),
     }
 }

@@ -8,6 +8,7 @@ use crate::duration;
 use crate::event::OnObjectCreated;
 use crate::job::{CopySettings, Tags};
 use crate::notify::Webhook;
+use crate::target::http::Allow;
 use crate::wait::Policy;
 use crate::web::Roots;
 
@@ -167,6 +168,13 @@ pub(super) fn webhook(values: &Values) -> Result<Option<Webhook>, BadConfig> {
     }
 }
 
+pub(super) fn http_allow(values: &Values) -> Result<Allow, BadConfig> {
+    match values.optional("MATSU_HTTP_ALLOW") {
+        None => Ok(Allow::default()),
+        Some(text) => Allow::parse(&text).map_err(|why| values.bad("MATSU_HTTP_ALLOW", &why)),
+    }
+}
+
 pub(super) fn roots(values: &Values) -> Result<Roots, BadConfig> {
     const TAKES: &str = "it takes the path of a PEM file with certificates";
     let Some(path) = values.optional("MATSU_CA_BUNDLE") else {
@@ -242,7 +250,7 @@ pub(super) fn log_level(values: &Values, role: Role) -> Result<&'static str, Bad
 /// want; where less is done, the names are answered, to be told.
 pub(super) fn not_yet(values: &Values) -> Result<Vec<&'static str>, BadConfig> {
     const FILTERS: [&str; 3] = ["MATSU_COPY_INCLUDE", "MATSU_COPY_EXCLUDE", "MATSU_COPY_IF_TAG"];
-    const OTHERS: [&str; 3] = ["MATSU_COPY_LIMIT", "MATSU_COPY_KEEP", "MATSU_HTTP_ALLOW"];
+    const OTHERS: [&str; 2] = ["MATSU_COPY_LIMIT", "MATSU_COPY_KEEP"];
     if let Some(name) = FILTERS.into_iter().find(|name| values.optional(name).is_some()) {
         return Err(values.bad(name, "is set, but this version does not act on it yet: unset it"));
     }

@@ -80,6 +80,7 @@ fn every_listed_value_is_taken() {
         ("MATSU_COPY_KMS_KEY", "alias/dr"),
         ("MATSU_COPY_TAGS", "team=db, tier = gold"),
         ("MATSU_ON_OBJECT_CREATED", "ignore"),
+        ("MATSU_HTTP_ALLOW", "build.internal, 10.0.0.0/8"),
         ("MATSU_CA_BUNDLE", AUTHORITY),
         ("MATSU_LOG", "text"),
         ("MATSU_LOG_LEVEL", "debug"),
@@ -93,6 +94,7 @@ fn every_listed_value_is_taken() {
     assert_eq!(config.on_object_created, OnObjectCreated::Ignore);
     assert_eq!((config.log, config.log_level), (LogFormat::Text, "debug"));
     assert!(config.webhook.is_some() && config.function.is_none() && config.not_yet.is_empty());
+    assert_eq!(Ok(config.http_allow), Allow::parse("build.internal,10.0.0.0/8"));
 }
 
 #[test]
@@ -143,6 +145,7 @@ fn a_bad_value_is_refused_by_name_with_what_it_takes() {
         ("MATSU_COPY_TO", &["eu-west-1,eu-west-3"]),
         ("MATSU_COPY_TAGS", &["team", "=x", "aws:x=y", "a=b,c"]),
         ("MATSU_ON_OBJECT_CREATED", &["delete", "WAIT-DELETED"]),
+        ("MATSU_HTTP_ALLOW", &["http://build.internal", "10.0.0.0/33", "*"]),
         ("MATSU_CA_BUNDLE", &["/no/such/file.pem", "/", SERVER_KEY]),
         ("MATSU_LOG", &["xml"]),
         ("MATSU_LOG_LEVEL", &["loud"]),

@@ -169,6 +169,10 @@ fn target(name: &str, fields: &Fields<'_>, rules: &Rules) -> Result<Target, BadE
             fields.path(name)
         )));
     }
+    if let Target::Http(http) = &target {
+        http.check(&rules.http_allow)
+            .map_err(|e| bad_target(name, fields, &e))?;
+    }
     match (region, target.region()) {
         (Some(region), Some(own)) if region != own => Err(BadEvent(format!(
             "{} is {}, but the target says {own}",

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{BadEvent, Item, OnObjectCreated, Rules, Wanted, read};
 use crate::start::Request;
+use crate::target::http::Allow;
 use crate::target::{Here, S3Object, Target, Until};
 use crate::wait::{Extra, Policy};
 
@@ -24,6 +25,7 @@ fn rules() -> Rules {
         policy: Policy::default(),
         on_object_created: OnObjectCreated::WaitDeleted,
         files: true,
+        http_allow: Allow::default(),
         own_store: Some(("example-state".to_owned(), "waits".to_owned())),
         origin: "invocation-1".to_owned(),
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{File, Here, RdsSnapshot, S3Object, Target, Until};
+use super::{File, Here, Http, RdsSnapshot, S3Object, Target, Until};
 use crate::aws::Family;
 use crate::wait::Extra;
 
@@ -34,7 +34,7 @@ struct Form {
     read: fn(&str, Option<Until>, &Here) -> Result<Target, BadTarget>,
 }
 
-const FORMS: [Form; 4] = [
+const FORMS: [Form; 5] = [
     Form {
         fits: |text| text.starts_with("arn:"),
         shown: "the ARN of an RDS snapshot",
@@ -51,6 +51,11 @@ const FORMS: [Form; 4] = [
         read: |text, until, _| S3Object::parse(text, until).map(Target::S3Object),
     },
     Form {
+        fits: is_http,
+        shown: "https://HOST/PATH",
+        read: |text, _, _| Ok(Target::Http(Box::new(Http::parse(text)?))),
+    },
+    Form {
         fits: |text| text.starts_with("file:"),
         shown: "file:PATH",
         read: |text, until, _| File::parse(text, until).map(Target::File),
@@ -60,7 +65,7 @@ const FORMS: [Form; 4] = [
 /// Reads the object of one kind.
 type ReadObject = fn(&Object<'_>, Option<Until>, &Here) -> Result<Target, BadTarget>;
 
-const OBJECTS: [(&str, ReadObject); 4] = [
+const OBJECTS: [(&str, ReadObject); 5] = [
     ("rds-snapshot", |object, _, here| {
         RdsSnapshot::from_object(Family::Instance, object, here).map(Target::from)
     }),
@@ -71,6 +76,14 @@ const OBJECTS: [(&str, ReadObject); 4] = [
         let found = S3Object::new(object.need("bucket")?, object.need("key")?, until.unwrap_or_default())?;
         let extra = object.beside(&["bucket", "key", "until"]);
         Ok(Target::S3Object(S3Object { extra, ..found }))
+    }),
+    ("http", |object, until, _| {
+        if until.is_some() {
+            return Err(BadTarget::new(
+                "target.until does not go with kind http: it takes expect",
+            ));
+        }
+        Ok(Target::Http(Box::new(Http::from_fields(object.0)?)))
     }),
     ("file", |object, until, _| {
         let found = File::new(object.need("path")?, until.unwrap_or_default())?;
@@ -140,6 +153,12 @@ impl Target {
         }
         Ok(target)
     }
+}
+
+/// Whether a text is meant as a URL to be asked.
+fn is_http(text: &str) -> bool {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http"))
 }
 
 /// The words in a row: `a, b or c`.
@@ -220,6 +239,7 @@ mod tests {
             "arn:aws-us-gov:rds:us-gov-west-1:123456789012:cluster-snapshot:rds:main-2026-01-15-03-04",
             "rds:cluster-snapshot/Mixed-Case",
             "s3://bucket/a?b#c%20//日本/",
+            "https://status.example.test/job/1?x=%2F",
             "file:/tmp/a b",
         ] {
             let target = parse(text).unwrap();

@@ -1,4 +1,4 @@
-//! Secrets by reference, as the channel uses them: read once, and again where they were refused.
+//! Secrets by reference, as the channel and the `http` target use them: read once, and again where they were refused.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -11,10 +11,11 @@ use base64::engine::general_purpose::STANDARD;
 use matsu_wait::aws::Aws;
 use matsu_wait::notify::{Announcement, Notify, Slack, Told, Webhook};
 use matsu_wait::secret::Secrets;
-use matsu_wait::target::{Here, Target};
+use matsu_wait::target::http::{Allow, Reach};
+use matsu_wait::target::{Here, Look, Seen, Target, Targets};
 use matsu_wait::wait::{Extra, Outcome, OutcomeKind};
 use matsu_wait::web::Roots;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::scripted::{Answer, Server, answer, clients, keys};
 
@@ -440,4 +441,70 @@ async fn a_refusal_that_no_rotation_explains_stays_one() {
         matches!(told, Told::Later { .. }),
         "nobody knows whether it was rotated: {told:?}"
     );
+}
+
+fn http(host: &Host, headers: &Value) -> Target {
+    let whole = json!({"kind": "http", "url": format!("{}/job", host.url), "headers": headers});
+    Target::from_value(&whole, None, &Here::default()).unwrap()
+}
+
+fn targets(server: &Server) -> Targets {
+    let secrets = Arc::new(Secrets::new(Some(server.aws("eu-west-1")), None));
+    let reach = Reach::new(Allow::parse("127.0.0.1").unwrap(), Roots::default(), secrets);
+    Targets::new(None, Here::default()).reaching(reach)
+}
+
+#[tokio::test]
+async fn a_header_by_reference_is_read_once_and_again_where_the_host_refuses_it() {
+    let host = Host::new([(200, "ok"), (200, "ok"), (401, ""), (200, "ok")]).await;
+    let server = Server::new([secret("Bearer old").once(), secret("Bearer new")]).await;
+    let targets = targets(&server);
+    let target = http(&host, &json!({"Authorization": "secretsmanager:token"}));
+    for reads in [1, 1, 2] {
+        assert!(matches!(targets.look(&target).await, Seen::Satisfied(_)));
+        assert_eq!(server.asked(SECRET).len(), reads);
+    }
+    assert_eq!(
+        host.got(),
+        [
+            "/job Bearer old",
+            "/job Bearer old",
+            "/job Bearer old",
+            "/job Bearer new"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_header_that_is_refused_and_has_not_changed_is_denied_after_one_request() {
+    let host = Host::new([(403, ""), (403, "")]).await;
+    let server = Server::new([secret("Bearer SECRETTOKEN")]).await;
+    let target = http(&host, &json!({"Authorization": "secretsmanager:token"}));
+    let seen = targets(&server).look(&target).await;
+    assert!(
+        matches!(seen, Seen::Denied(_)) && !format!("{seen:?}").contains("SECRETTOKEN"),
+        "{seen:?}"
+    );
+    assert_eq!(host.got().len(), 1);
+}
+
+#[tokio::test]
+async fn a_header_whose_secret_cannot_be_read_sends_nothing() {
+    let host = Host::new([]).await;
+    for (aws_answer, denied) in [
+        (refused(SECRET, 400, "AccessDeniedException", "no"), true),
+        (refused(SECRET, 400, "ThrottlingException", "Rate exceeded"), false),
+        (secret("two\nlines of SECRETTOKEN"), true),
+    ] {
+        let server = Server::new([aws_answer]).await;
+        let seen = targets(&server)
+            .look(&http(&host, &json!({"X-Key": "secretsmanager:token"})))
+            .await;
+        let (Seen::Denied(why) | Seen::Unknown(why)) = &seen else {
+            panic!("{seen:?}");
+        };
+        assert_eq!(matches!(seen, Seen::Denied(_)), denied, "{seen:?}");
+        assert!(why.contains("header x-key") && !why.contains("SECRETTOKEN"), "{why}");
+    }
+    assert!(host.got().is_empty());
 }

@@ -406,3 +406,46 @@ fn a_request_that_is_put_off_reads_back_the_same() {
         assert_eq!(back, Ok(Wanted::Start(request)), "{body}");
     }
 }
+
+#[test]
+fn an_http_target_is_taken_as_a_string_and_as_an_object() {
+    for target in [
+        json!("https://status.example.test/job/1?x=%2F"),
+        json!({"kind": "http", "url": "https://status.example.test/job/1", "expect": {"json": "status == 'done'"}}),
+    ] {
+        let wanted = direct(&json!({"target": target, "count": 1}), &rules());
+        let Ok(Wanted::Start(request)) = wanted else {
+            panic!("{wanted:?}");
+        };
+        assert_eq!(request.target.kind(), "http");
+    }
+}
+
+#[test]
+fn an_http_target_that_must_not_be_asked_is_bad_input_unless_it_is_allowed() {
+    for url in [
+        "http://169.254.169.254/latest/meta-data/",
+        "https://[::ffff:169.254.169.254]/",
+        "https://0x7f.1/",
+        "http://localhost:9001/",
+        "http://metadata.google.internal/",
+        "http://status.example.test/",
+        "http://user:pw@169.254.169.254/",
+        "gopher://x",
+    ] {
+        for target in [json!(url), json!({"kind": "http", "url": url})] {
+            let error = direct(&json!({"target": target, "count": 1}), &rules()).unwrap_err();
+            assert!(
+                error.0.contains("target") || error.0.contains("MATSU_HTTP_ALLOW"),
+                "{url}: {error}"
+            );
+        }
+    }
+    let allowing = Rules {
+        http_allow: Allow::parse("127.0.0.0/8, localhost").unwrap(),
+        ..rules()
+    };
+    for url in ["http://127.0.0.1:9001/", "http://localhost:9001/", "https://0x7f.1/"] {
+        assert!(direct(&json!({"target": url}), &allowing).is_ok(), "{url}");
+    }
+}
