@@ -82,14 +82,14 @@ pub(super) fn refused(url: &Url, allow: &Allow) -> Option<String> {
         }
         if let Some(what) = forbidden(address) {
             return Some(format!(
-                "{host} is {what}: MATSU_HTTP_ALLOW would have to name it or its network"
+                "{host} is {what}, which is not asked unless MATSU_HTTP_ALLOW names it or its network"
             ));
         }
     } else {
         let name = host.trim_end_matches('.');
         if OWN_NAMES.contains(&name) || name.ends_with(".localhost") {
             return Some(format!(
-                "{host} is this machine or the cloud's own: MATSU_HTTP_ALLOW would have to name it"
+                "{host} is this machine or the cloud's own, which is not asked unless MATSU_HTTP_ALLOW names it"
             ));
         }
         if plain && allow.has_networks() {
