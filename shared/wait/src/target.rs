@@ -26,6 +26,7 @@ use crate::wait::Status;
 
 /// Something to wait for, complete: nothing in it depends on where it is read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Target {
     /// A snapshot of an RDS instance, satisfied when available.
@@ -43,6 +44,7 @@ pub enum Target {
 
 /// The condition on something that can be there or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Until {
     /// It is there.

@@ -12,6 +12,7 @@ use crate::wait::Extra;
 
 /// A file, or a folder, or a link: whatever has that name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct File {
     /// Its path, absolute; nothing in it is decoded or tidied.
     pub path: String,

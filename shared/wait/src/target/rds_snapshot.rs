@@ -13,6 +13,7 @@ use crate::wait::Extra;
 
 /// A snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RdsSnapshot {
     /// What it is of; in JSON the kind of the target says it.
     #[serde(skip)]

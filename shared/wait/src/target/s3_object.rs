@@ -18,6 +18,7 @@ use crate::wait::Extra;
 
 /// An object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct S3Object {
     /// The bucket.
     pub bucket: String,
