@@ -8,8 +8,16 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use matsu_wait::duration;
 use matsu_wait::target::Until;
 
+use crate::completions::CompletionsArgs;
+use crate::extend::ExtendArgs;
 use crate::failure::Failure;
-use crate::say;
+use crate::find::{self, Which};
+use crate::man::ManArgs;
+use crate::notify::NotifyArgs;
+use crate::schema::SchemaArgs;
+use crate::sweep::SweepArgs;
+use crate::worker::{self, WorkerArgs};
+use crate::{cancel, say};
 
 /// Wait for anything on AWS that takes long.
 #[derive(Debug, Parser)]
@@ -43,6 +51,27 @@ pub(crate) struct Common {
     /// Where their timers are kept: the URL of an SQS queue or sqlite:PATH [MATSU_QUEUE; default: the store's file]
     #[arg(long, global = true, value_name = "URL", value_parser = given)]
     pub(crate) queue: Option<String>,
+    /// File with settings [default: ./matsu.toml, else matsu/matsu.toml in your configuration folder]
+    #[arg(long, global = true, value_name = "FILE", value_parser = given)]
+    pub(crate) config: Option<String>,
+}
+
+impl Common {
+    /// Those that were typed and say where things are, as they stand behind another command; each after a space.
+    pub(crate) fn typed(&self) -> String {
+        let flags = [
+            ("--profile", &self.profile),
+            ("--region", &self.region),
+            ("--endpoint-url", &self.endpoint_url),
+            ("--store", &self.store),
+            ("--queue", &self.queue),
+            ("--config", &self.config),
+        ];
+        flags
+            .into_iter()
+            .filter_map(|(flag, value)| Some(format!(" {flag} {}", say::quoted(value.as_ref()?))))
+            .collect()
+    }
 }
 
 /// How results are printed.
@@ -57,18 +86,43 @@ pub(crate) enum Output {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Wait for a target; the exit code tells how it ended
+    /// See the whole flow on this machine: no account, nothing to set up
+    Demo,
+    /// Wait for a target, or for several; the exit code tells how it ended
     #[command(after_help = WAIT_HELP)]
     Wait(WaitArgs),
-    /// List the waits of the store
-    List(ListArgs),
     /// Start a wait, or work and the wait for it, and return at once
     #[command(args_conflicts_with_subcommands = true)]
     Start(StartArgs),
-    /// See the whole flow on this machine: no account, nothing to set up
-    Demo,
+    /// Work the queue until a signal comes: what the waiter function is on AWS
+    #[command(after_help = worker::HELP)]
+    Worker(WorkerArgs),
+    /// List the waits of the store
+    List(ListArgs),
+    /// Show everything about one wait
+    #[command(after_help = find::HELP)]
+    Show(Which),
+    /// End a wait as cancelled
+    #[command(after_help = cancel::HELP)]
+    Cancel(Which),
+    /// Give a wait more time
+    #[command(after_help = find::HELP)]
+    Extend(ExtendArgs),
+    /// Start a wait that has ended again: the same target, policy and work
+    #[command(after_help = find::HELP)]
+    Retry(Which),
+    /// Send the timers that were lost
+    Sweep(SweepArgs),
+    /// Try out how outcomes are told
+    Notify(NotifyArgs),
     /// Show every setting, and where it is from
     Config,
+    /// Print the JSON Schemas of what matsu reads and prints
+    Schema(SchemaArgs),
+    /// Print what a shell reads to complete command lines
+    Completions(CompletionsArgs),
+    /// Print the manual, to be read with man
+    Man(ManArgs),
 }
 
 const WAIT_HELP: &str = "\
@@ -81,12 +135,14 @@ Targets:
 
 Exit codes:
   0 completed   1 failed or vanished   3 cancelled   4 cannot be checked   124 gave up
-  130 interrupted   252 usage   253 configuration or credentials   254 service error";
+  130 interrupted   252 usage   253 configuration or credentials   254 service error
+  Of several targets the worst end counts: 253 and 254, then 1, 4, 124, 3, 0; with --any one
+  completed target makes it 0.";
 
 /// `matsu wait`
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WaitArgs {
-    /// What to wait for
+    /// What to wait for; several targets are several waits
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// Wait until the object or file is there, or is gone [default: exists]
@@ -101,11 +157,12 @@ pub(crate) struct WaitArgs {
     /// Give up after this many looks [MATSU_MAX_COUNT; default: 1000]
     #[arg(long, allow_hyphen_values = true, value_parser = count, value_name = "N")]
     pub(crate) max_count: Option<u32>,
-    /// Wait for all of several targets (comes with a later release)
-    #[arg(long, hide = true, conflicts_with = "any")]
+    /// Wait for all of several targets: the worst end is the exit code [default]
+    #[arg(long, conflicts_with = "any")]
     pub(crate) all: bool,
-    /// Wait for the first of several targets (comes with a later release)
-    #[arg(long, hide = true)]
+    /// Wait for the first of several targets that is completed: the waits that this command created for the others are
+    /// cancelled then
+    #[arg(long)]
     pub(crate) any: bool,
 }
 
@@ -254,7 +311,7 @@ fn endpoint(text: &str) -> Result<String, String> {
     }
 }
 
-fn until(text: &str) -> Result<Until, String> {
+pub(crate) fn until(text: &str) -> Result<Until, String> {
     match text {
         "exists" => Ok(Until::Exists),
         "deleted" => Ok(Until::Deleted),
@@ -262,7 +319,7 @@ fn until(text: &str) -> Result<Until, String> {
     }
 }
 
-fn span(text: &str) -> Result<Duration, String> {
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
     duration::parse(text).map_err(|bad| bad.to_string())
 }
 

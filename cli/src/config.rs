@@ -10,29 +10,29 @@ use serde::Serialize;
 use crate::args::{Common, Output};
 use crate::failure::Failure;
 use crate::say;
-use crate::session;
+use crate::settings;
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Setting {
     name: &'static str,
     value: Option<String>,
-    from: &'static str,
+    from: String,
     takes: &'static str,
 }
 
 /// Runs the command.
 pub(crate) fn run(common: &Common) -> Result<ExitCode, Failure> {
-    let values = session::values(common)?;
+    let values = settings::values(common)?;
     let config = Config::new(&values, Role::Command)?;
-    let settings = settings(&values, &config);
+    let settings = all(&values, &config);
     match common.output {
         Output::Json => say::json(&settings)?,
         Output::Text => {
             let mut table = Table::new();
             table.load_style(presets::NOTHING).set_header(["NAME", "VALUE", "FROM"]);
             for Setting { name, value, from, .. } in settings {
-                table.add_row([name, value.as_deref().unwrap_or("-"), from]);
+                table.add_row([name, value.as_deref().unwrap_or("-"), &from]);
             }
             for column in table.column_iter_mut() {
                 column.set_padding((0, 2));
@@ -43,12 +43,13 @@ pub(crate) fn run(common: &Common) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn settings(values: &Values, config: &Config) -> Vec<Setting> {
+fn all(values: &Values, config: &Config) -> Vec<Setting> {
     let setting = |(name, takes)| {
         let (value, from) = match values.source(name).filter(|_| values.optional(name).is_some()) {
-            Some(Source::Flag(flag)) => (values.optional(name), *flag),
-            Some(Source::Environment) => (values.optional(name), "environment"),
-            None => (default(name, config), "default"),
+            Some(Source::Flag(flag)) => (values.optional(name), (*flag).to_owned()),
+            Some(Source::Environment) => (values.optional(name), "environment".to_owned()),
+            Some(Source::File(path)) => (values.optional(name), path.display().to_string()),
+            None => (default(name, config), "default".to_owned()),
         };
         let value = value.map(|value| {
             if name == "MATSU_SLACK_WEBHOOK" {
@@ -116,21 +117,33 @@ mod tests {
         values
             .insert("MATSU_STORE", "sqlite:/x.db".to_owned(), Source::Flag("--store"))
             .unwrap();
-        settings(&values, &Config::new(&values, Role::Command).unwrap())
+        all(&values, &Config::new(&values, Role::Command).unwrap())
     }
 
-    fn of(settings: &[Setting], name: &str) -> (String, &'static str) {
+    fn of(settings: &[Setting], name: &str) -> (String, String) {
         let setting = settings.iter().find(|setting| setting.name == name).unwrap();
-        (setting.value.clone().unwrap_or_default(), setting.from)
+        (setting.value.clone().unwrap_or_default(), setting.from.clone())
     }
 
     #[test]
     fn every_setting_tells_its_value_and_where_it_is_from() {
         let settings = settings_of(&[("MATSU_TIMEOUT", "2h")]);
-        assert_eq!(of(&settings, "MATSU_STORE"), ("sqlite:/x.db".to_owned(), "--store"));
-        assert_eq!(of(&settings, "MATSU_QUEUE"), ("sqlite:/x.db".to_owned(), "default"));
-        assert_eq!(of(&settings, "MATSU_TIMEOUT"), ("2h".to_owned(), "environment"));
-        assert_eq!(of(&settings, "MATSU_MIN_DELAY"), ("15s".to_owned(), "default"));
+        assert_eq!(
+            of(&settings, "MATSU_STORE"),
+            ("sqlite:/x.db".to_owned(), "--store".to_owned())
+        );
+        assert_eq!(
+            of(&settings, "MATSU_QUEUE"),
+            ("sqlite:/x.db".to_owned(), "default".to_owned())
+        );
+        assert_eq!(
+            of(&settings, "MATSU_TIMEOUT"),
+            ("2h".to_owned(), "environment".to_owned())
+        );
+        assert_eq!(
+            of(&settings, "MATSU_MIN_DELAY"),
+            ("15s".to_owned(), "default".to_owned())
+        );
     }
 
     #[test]

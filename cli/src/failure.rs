@@ -12,6 +12,8 @@ use matsu_wait::setup::SetupError;
 /// A failure; each kind has an exit code of its own. Outcomes of waits are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
+    /// There is no such wait, or nothing to be done about it.
+    Absent(String),
     /// What was typed is wrong.
     Usage(String),
     /// The environment, a file or the credentials are.
@@ -24,6 +26,7 @@ impl Failure {
     /// The exit code.
     pub(crate) fn code(&self) -> u8 {
         match self {
+            Self::Absent(_) => 1,
             Self::Usage(_) => 252,
             Self::Configuration(_) => 253,
             Self::Service(_) => 254,
@@ -33,7 +36,7 @@ impl Failure {
     /// Whether it has to do with who we are.
     pub(crate) fn is_about_credentials(&self) -> bool {
         match self {
-            Self::Usage(_) => false,
+            Self::Absent(_) | Self::Usage(_) => false,
             Self::Configuration(text) | Self::Service(text) => speaks_of_credentials(text),
         }
     }
@@ -74,7 +77,7 @@ fn speaks_of_credentials(text: &str) -> bool {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Usage(text) | Self::Configuration(text) | Self::Service(text)) = self;
+        let (Self::Absent(text) | Self::Usage(text) | Self::Configuration(text) | Self::Service(text)) = self;
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         f.write_str(lines.next().unwrap_or("it failed without a word"))?;
         lines.try_for_each(|line| write!(f, " {line}"))

@@ -26,9 +26,9 @@ const LONGEST_TARGET: usize = 72;
 
 /// One line of the list.
 #[derive(Debug)]
-struct Line {
-    listed: Listed,
-    record: Result<Record, String>,
+pub(crate) struct Line {
+    pub(crate) listed: Listed,
+    pub(crate) record: Result<Record, String>,
 }
 
 /// Runs the command.
@@ -49,7 +49,7 @@ pub(crate) async fn run(common: &Common, args: ListArgs) -> Result<ExitCode, Fai
 }
 
 /// Lists the pages and reads each record that may be wanted. What is closed is done, so nobody has to read that.
-async fn read(store: &dyn Store, state: Option<ListState>) -> Result<Vec<Line>, Failure> {
+pub(crate) async fn read(store: &dyn Store, state: Option<ListState>) -> Result<Vec<Line>, Failure> {
     let mut lines = Vec::new();
     let mut after = None;
     loop {

@@ -28,27 +28,32 @@ const BAR: usize = 20;
 /// A target is never cut shorter than this: rather is it left out.
 const LEAST_TARGET: usize = 12;
 
-/// The live line, at most `width` characters: status first, then as much of the rest as there is room for.
-pub(crate) fn live(view: &View, width: usize) -> String {
+/// The live line, at most `width` characters: status first, then as much of the rest as there is room for. The target
+/// takes `column` characters, so that lines below one another are in columns, or less where there is no room.
+pub(crate) fn live(view: &View, width: usize, column: usize) -> String {
     let percent = view.status.as_ref().and_then(|status| status.progress);
-    let bar = percent.map(|percent| format!("{} {percent:>3} %", bar(percent)));
     let status = view
         .status
         .as_ref()
         .map_or("not looked at yet", |status| status.text.as_str());
-    let percent_only = percent.map(|percent| format!("{percent} %"));
     let (pass, next, left) = (
         format!("pass {}", view.pass),
         next_look(view),
         format!("gives up in {}", short(view.left)),
     );
+    let head = |width: usize| match percent {
+        Some(percent) if width > 0 => Some(format!("{} {percent:>3} %", bar(percent, width))),
+        percent => percent.map(|percent| format!("{percent} %")),
+    };
     let rest = |parts: &[&str]| parts.join(" · ");
     let candidates = [
-        (bar.clone(), rest(&[status, &pass, &next, &left])),
-        (bar.clone(), rest(&[status, &pass, &next])),
-        (percent_only.clone(), rest(&[status, &pass, &next])),
-        (percent_only.clone(), rest(&[status, &pass])),
-        (percent_only, status.to_owned()),
+        (head(BAR), rest(&[status, &pass, &next, &left])),
+        (head(BAR / 2), rest(&[status, &pass, &next, &left])),
+        (head(BAR / 2), rest(&[status, &next, &left])),
+        (head(0), rest(&[status, &next, &left])),
+        (head(0), rest(&[status, &pass, &next])),
+        (head(0), rest(&[status, &next])),
+        (head(0), status.to_owned()),
     ];
     let lines = candidates
         .into_iter()
@@ -57,11 +62,26 @@ pub(crate) fn live(view: &View, width: usize) -> String {
     for line in lines {
         let room = width.saturating_sub(length(&line));
         if room >= LEAST_TARGET + 2 {
-            return format!("{}  {line}", middle_cut(&view.target, room - 2));
+            return format!("{}  {line}", in_column(&view.target, room - 2, column));
         }
         shortest = line;
     }
     shortest.chars().take(width).collect()
+}
+
+/// The live line of a wait that has ended while others go on.
+pub(crate) fn ended(target: &str, how: &str, width: usize, column: usize) -> String {
+    let room = width.saturating_sub(length(how) + 2);
+    if room < LEAST_TARGET {
+        return how.chars().take(width).collect();
+    }
+    format!("{}  {how}", in_column(target, room, column))
+}
+
+/// A target in a column of `column` characters, or of `room` where that is less.
+fn in_column(target: &str, room: usize, column: usize) -> String {
+    let column = column.min(room);
+    format!("{:column$}", middle_cut(target, room))
 }
 
 /// One line for a change, where there is no terminal.
@@ -101,9 +121,9 @@ fn next_look(view: &View) -> String {
     }
 }
 
-fn bar(percent: u8) -> String {
-    let full = usize::from(percent.min(100)) * BAR / 100;
-    format!("{}{}", "█".repeat(full), "░".repeat(BAR - full))
+fn bar(percent: u8, width: usize) -> String {
+    let full = usize::from(percent.min(100)) * width / 100;
+    format!("{}{}", "█".repeat(full), "░".repeat(width - full))
 }
 
 /// A duration in one or two units, rounded up to seconds so that nothing is due in `0s`.
@@ -130,7 +150,7 @@ pub(crate) fn middle_cut(text: &str, most: usize) -> String {
     format!("{head}…{tail}")
 }
 
-fn length(text: &str) -> usize {
+pub(crate) fn length(text: &str) -> usize {
     text.chars().count()
 }
 
@@ -151,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_wide_live_line_tells_everything() {
-        let line = live(&view(), 120);
+        let line = live(&view(), 120, 0);
         assert_eq!(
             line,
             "s3://my-bucket/reports/2026/summary.csv  absent · pass 4 · next look in 12s · gives up in 2h58m"
@@ -164,10 +184,10 @@ mod tests {
             status: Some(Status::new("copying").at(Some(45))),
             ..view()
         };
-        let line = live(&copying, 140);
+        let line = live(&copying, 140, 0);
         assert!(line.contains("█████████░░░░░░░░░░░  45 %  copying · pass 4"), "{line}");
-        assert!(bar(0).chars().all(|c| c == '░'));
-        assert!(bar(255).chars().all(|c| c == '█'));
+        assert!(bar(0, BAR).chars().all(|c| c == '░'));
+        assert!(bar(255, BAR).chars().all(|c| c == '█'));
     }
 
     #[test]
@@ -178,7 +198,7 @@ mod tests {
                 ..view()
             };
             for width in 0..200 {
-                let line = live(&view, width);
+                let line = live(&view, width, width / 2);
                 assert!(length(&line) <= width, "{width}: {line}");
                 assert!(width < 16 || line.contains(&status.text), "{width}: {line}");
             }
@@ -188,9 +208,44 @@ mod tests {
     #[test]
     fn a_narrow_live_line_cuts_the_target_in_its_middle() {
         assert_eq!(
-            live(&view(), 60),
-            "s3://my-buc…/summary.csv  absent · pass 4 · next look in 12s"
+            live(&view(), 60, 0),
+            "s3://m…ry.csv  absent · next look in 12s · gives up in 2h58m"
         );
+    }
+
+    #[test]
+    fn lines_below_one_another_are_in_columns() {
+        let short = View {
+            target: "file:/x".to_owned(),
+            ..view()
+        };
+        let column = length(&view().target);
+        let lines = [
+            live(&short, 120, column),
+            live(&view(), 120, column),
+            ended("file:/y", "completed after 1 pass", 120, column),
+        ];
+        for line in &lines {
+            let text = line.chars().skip(column).collect::<String>();
+            assert!(
+                text.starts_with("  absent") || text.starts_with("  completed"),
+                "{lines:#?}"
+            );
+        }
+        for width in 0..100 {
+            assert!(length(&ended("file:/a/long/path", "gave up (deadline)", width, 40)) <= width);
+        }
+    }
+
+    #[test]
+    fn the_deadline_stays_longer_than_half_of_the_bar() {
+        let copying = View {
+            status: Some(Status::new("copying").at(Some(45))),
+            ..view()
+        };
+        let line = live(&copying, 95, 0);
+        assert!(line.contains("████░░░░░░  45 %  copying"), "{line}");
+        assert!(line.ends_with("next look in 12s · gives up in 2h58m"), "{line}");
     }
 
     #[test]

@@ -4,23 +4,37 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
+use matsu_wait::notify::Announcement;
 use matsu_wait::record::Record;
 use matsu_wait::target::Target;
 use matsu_wait::wait::{OutcomeKind, Status};
 use matsu_wait::{delay, duration};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The document of one wait; what is not known, or not yet, is null.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Result")]
 pub(crate) struct Document {
+    /// The wait's id, never used twice.
     pub(crate) wait: Option<String>,
+    /// What is waited for.
     pub(crate) target: Option<Target>,
+    /// How the wait ended; null while it goes on.
+    #[schemars(extend("enum" = ["completed", "failed", "vanished", "cancelled", "gave-up", "cannot-check", null]))]
     pub(crate) outcome: Option<&'static str>,
+    /// Which limit was reached, if it gave up.
+    #[schemars(extend("enum" = ["count", "deadline", null]))]
     pub(crate) limit: Option<&'static str>,
+    /// What the last look saw, in the service's own word.
     pub(crate) status: Option<String>,
+    /// Percent done, where the service tells.
     pub(crate) progress: Option<u8>,
+    /// The number of passes.
     pub(crate) count: Option<u32>,
+    /// From the start to the end, or until now.
     pub(crate) elapsed_seconds: Option<f64>,
+    /// Why it ended so, in words for people.
     pub(crate) reason: Option<String>,
 }
 
@@ -55,6 +69,29 @@ impl Document {
         }
     }
 
+    /// The wait of an outcome that is told.
+    pub(crate) fn told(announcement: &Announcement) -> Self {
+        let Announcement {
+            wait,
+            target,
+            outcome,
+            passes,
+            status,
+            ..
+        } = announcement.clone();
+        Self {
+            wait: Some(wait),
+            target: Some(target),
+            outcome: Some(outcome.kind.word()),
+            limit: outcome.limit.map(matsu_wait::Limit::word),
+            progress: status.as_ref().and_then(|status| status.progress),
+            status: status.map(|status| status.text),
+            count: Some(passes),
+            elapsed_seconds: Some(seconds(announcement.duration())),
+            reason: Some(outcome.reason),
+        }
+    }
+
     /// Something in the place of a record that cannot be read.
     pub(crate) fn unreadable(why: String) -> Self {
         Self {
@@ -81,6 +118,15 @@ impl Ending {
         })
     }
 
+    /// The outcome and the number of passes: `completed after 3 passes`.
+    pub(crate) fn how(&self) -> String {
+        let count = self.document.count.map(passes);
+        count.map_or_else(
+            || self.kind.word().to_owned(),
+            |count| format!("{} after {count}", self.kind.word()),
+        )
+    }
+
     /// One line for people: the outcome, and what it was about.
     pub(crate) fn line(&self) -> String {
         let Document {
@@ -103,10 +149,7 @@ impl Ending {
             line.push_str(&format!(": {target}"));
         }
         if let Some(count) = count {
-            line.push_str(&format!(
-                " after {count} {}",
-                if *count == 1 { "pass" } else { "passes" }
-            ));
+            line.push_str(&format!(" after {}", passes(*count)));
         }
         if let Some(seconds) = elapsed_seconds {
             line.push_str(&format!(" in {}", duration::show(Duration::from_secs_f64(*seconds))));
@@ -119,6 +162,10 @@ impl Ending {
         }
         line
     }
+}
+
+fn passes(count: u32) -> String {
+    format!("{count} {}", if count == 1 { "pass" } else { "passes" })
 }
 
 /// Seconds with milliseconds.

@@ -11,7 +11,17 @@ use crate::failure::Failure;
 /// Prints a result; colours only where they are seen. A reader who has gone away is no failure.
 pub(crate) fn result(text: impl Display) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
-    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+    written(writeln!(out, "{text}").and_then(|()| out.flush()))
+}
+
+/// Prints a result as it is.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    written(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+fn written(done: std::io::Result<()>) -> Result<(), Failure> {
+    match done {
         Err(fault) if fault.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::Service(format!("standard output cannot be written: {fault}")))
         }

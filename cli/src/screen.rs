@@ -1,22 +1,35 @@
-//! Progress on standard error: a live line on a terminal; otherwise a line for each change, and one a minute.
+//! Progress on standard error: on a terminal a live line for each wait; otherwise a line for each
+//! change, and one a minute.
 
 use std::io;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use console::Term;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle, TermLike};
 use matsu_wait::wait::Status;
 
 use crate::progress::{self, View};
 use crate::say;
 
 /// Where progress is shown.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Screen {
-    /// One line that is drawn again and again.
-    Live(ProgressBar),
+    /// A terminal: a line for each wait, drawn again and again.
+    Live(MultiProgress),
     /// Lines that stay.
-    Lines(Lines),
+    Log,
+}
+
+/// The line of one wait.
+#[derive(Debug)]
+pub(crate) struct Line {
+    screen: Screen,
+    live: ProgressBar,
+    said: Lines,
+    /// How wide the targets of all lines are together, in characters.
+    column: usize,
 }
 
 /// What a log of lines has said so far.
@@ -34,45 +47,73 @@ const SPINNER: usize = 2;
 /// Room for the `^C` that a terminal writes at the end of the line: wrapped, it would leave the line behind.
 const ROOM: u16 = 3;
 
-/// Standard error, as a terminal that is a little narrower than it is.
+/// Standard error, as a terminal that is a little narrower than it is: what is written up to its edge goes on in the next
+/// line, as lines of full width would do by themselves.
 #[derive(Debug)]
-struct Narrowed(Term);
+struct Narrowed {
+    term: Term,
+    /// Where the next character stands in its line.
+    column: AtomicUsize,
+}
+
+impl Narrowed {
+    fn new(term: Term) -> Self {
+        Self {
+            term,
+            column: AtomicUsize::new(0),
+        }
+    }
+}
 
 impl TermLike for Narrowed {
     fn width(&self) -> u16 {
-        self.0.size().1.saturating_sub(ROOM)
+        self.term.size().1.saturating_sub(ROOM)
+    }
+
+    fn height(&self) -> u16 {
+        self.term.size().0
     }
 
     fn move_cursor_up(&self, n: usize) -> io::Result<()> {
-        self.0.move_cursor_up(n)
+        self.term.move_cursor_up(n)
     }
 
     fn move_cursor_down(&self, n: usize) -> io::Result<()> {
-        self.0.move_cursor_down(n)
+        self.term.move_cursor_down(n)
     }
 
     fn move_cursor_right(&self, n: usize) -> io::Result<()> {
-        self.0.move_cursor_right(n)
+        self.term.move_cursor_right(n)
     }
 
     fn move_cursor_left(&self, n: usize) -> io::Result<()> {
-        self.0.move_cursor_left(n)
+        self.term.move_cursor_left(n)
     }
 
     fn write_line(&self, s: &str) -> io::Result<()> {
-        self.0.write_line(s)
+        self.column.store(0, Relaxed);
+        self.term.write_line(s)
     }
 
     fn write_str(&self, s: &str) -> io::Result<()> {
-        self.0.write_str(s)
+        let mut column = self.column.load(Relaxed);
+        if s == "\r" {
+            column = 0;
+        } else if !s.is_empty() && column >= usize::from(self.width()) {
+            self.term.write_line("")?;
+            column = 0;
+        }
+        self.column.store(column + console::measure_text_width(s), Relaxed);
+        self.term.write_str(s)
     }
 
     fn clear_line(&self) -> io::Result<()> {
-        self.0.clear_line()
+        self.column.store(0, Relaxed);
+        self.term.clear_line()
     }
 
     fn flush(&self) -> io::Result<()> {
-        self.0.flush()
+        self.term.flush()
     }
 }
 
@@ -80,28 +121,48 @@ impl Screen {
     /// As standard error is.
     pub(crate) fn new() -> Self {
         if !Term::stderr().is_term() {
-            return Self::Lines(Lines::default());
+            return Self::Log;
         }
-        let style =
-            ProgressStyle::with_template("{spinner} {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let bar = ProgressBar::with_draw_target(
-            None,
-            ProgressDrawTarget::term_like(Box::new(Narrowed(Term::buffered_stderr()))),
-        )
-        .with_style(style);
-        bar.enable_steady_tick(Duration::from_millis(120));
-        Self::Live(bar)
+        let terminal = Box::new(Narrowed::new(Term::buffered_stderr()));
+        Self::Live(MultiProgress::with_draw_target(ProgressDrawTarget::term_like(terminal)))
     }
 
+    /// The line of another wait; `column`: how wide the targets of all lines are, in characters.
+    pub(crate) fn line(&self, column: usize) -> Line {
+        let live = match self {
+            Self::Live(all) => {
+                let style = ProgressStyle::with_template("{spinner} {msg}")
+                    .unwrap_or_else(|_| ProgressStyle::default_spinner());
+                let bar = all.add(ProgressBar::no_length().with_style(style));
+                bar.enable_steady_tick(Duration::from_millis(120));
+                bar
+            }
+            Self::Log => ProgressBar::hidden(),
+        };
+        Line {
+            screen: self.clone(),
+            live,
+            said: Lines::default(),
+            column,
+        }
+    }
+
+    /// A line that stays.
+    pub(crate) fn note(&self, text: &str) {
+        match self {
+            Self::Live(all) => all.suspend(|| say::note(text)),
+            Self::Log => say::note(text),
+        }
+    }
+}
+
+impl Line {
     /// Shows the wait at a moment (`at`: any clock that only goes forward).
     pub(crate) fn show(&mut self, view: &View, at: Duration) {
-        match self {
-            Self::Live(bar) => {
-                let width = usize::from(Narrowed(Term::stderr()).width());
-                bar.set_message(progress::live(view, width.saturating_sub(SPINNER)));
-            }
-            Self::Lines(lines) => {
-                if let Some(line) = lines.next(view, at) {
+        match self.screen {
+            Screen::Live(_) => self.live.set_message(progress::live(view, room(), self.column)),
+            Screen::Log => {
+                if let Some(line) = self.said.next(view, at) {
                     say::note(line);
                 }
             }
@@ -110,18 +171,28 @@ impl Screen {
 
     /// A line that stays.
     pub(crate) fn note(&self, text: &str) {
-        match self {
-            Self::Live(bar) => bar.suspend(|| say::note(text)),
-            Self::Lines(_) => say::note(text),
+        self.screen.note(text);
+    }
+
+    /// The wait has ended while others go on: how is shown until they have, too.
+    pub(crate) fn ended(&self, target: &str, how: &str) {
+        match self.screen {
+            Screen::Live(_) => self
+                .live
+                .finish_with_message(progress::ended(target, how, room(), self.column)),
+            Screen::Log => say::note(format!("{target}: {how}")),
         }
     }
 
     /// Nothing more comes; what is live disappears.
     pub(crate) fn close(&self) {
-        if let Self::Live(bar) = self {
-            bar.finish_and_clear();
-        }
+        self.live.finish_and_clear();
     }
+}
+
+/// How many characters there are for a live line.
+fn room() -> usize {
+    usize::from(Narrowed::new(Term::stderr()).width()).saturating_sub(SPINNER)
 }
 
 impl Lines {

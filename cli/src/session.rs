@@ -1,4 +1,4 @@
-//! What every command begins with: the configuration of flags and environment, and the ports that it asks for.
+//! What every command begins with: its settings, and the ports that it asks for.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use matsu_wait::target::{BadTarget, Here, Target, Until, file};
 
 use crate::args::{Common, Output};
 use crate::failure::Failure;
+use crate::settings::values;
 
 /// A command in its surroundings.
 #[derive(Debug)]
@@ -22,24 +23,17 @@ pub(crate) struct Session {
     pub(crate) output: Output,
 }
 
-/// The settings of flags and environment.
-pub(crate) fn values(common: &Common) -> Result<Values, Failure> {
-    let mut values = Values::from_environment()?;
-    for (name, flag, text) in [
-        ("MATSU_STORE", "--store", &common.store),
-        ("MATSU_QUEUE", "--queue", &common.queue),
-    ] {
-        if let Some(text) = text {
-            values.insert(name, text.clone(), Source::Flag(flag))?;
-        }
-    }
-    Ok(values)
-}
-
 impl Session {
     /// Reads the configuration and begins the log. Nothing is asked of AWS.
     pub(crate) async fn open(common: &Common) -> Result<Self, Failure> {
         Self::of(values(common)?, common, None).await
+    }
+
+    /// The same for a process that goes on by itself: a JSON log is its only way to tell what happens.
+    pub(crate) async fn open_worker(common: &Common) -> Result<Self, Failure> {
+        let values = values(common)?;
+        let json = values.optional("MATSU_LOG").as_deref() == Some("json");
+        Self::of(values, common, json.then_some("info")).await
     }
 
     /// The same for a command that says itself what went wrong: the log is silent unless a level is set.
@@ -153,6 +147,13 @@ impl Session {
             ))),
             StoreUrl::Sqlite(_) | StoreUrl::S3 { .. } => Ok(()),
         }
+    }
+
+    /// Nothing can be done here about a wait of another queue.
+    pub(crate) fn elsewhere(target: &Target, home: &str) -> Failure {
+        Failure::Configuration(format!(
+            "the wait for {target} belongs to the queue {home}: name that one with --queue or MATSU_QUEUE"
+        ))
     }
 
     /// Asks which account is ours, for short forms in what is read later.

@@ -42,14 +42,20 @@ pub(crate) async fn run(common: &Common, args: StartArgs) -> Result<ExitCode, Fa
             StartError::Bad(bad) => Failure::Usage(bad.to_string()),
             StartError::Stop(stop) => stop.into(),
         })?;
+    tell(&session, &answer)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what was started, and who is to go on with it.
+pub(crate) fn tell(session: &Session, answer: &Answer) -> Result<(), Failure> {
     match session.output {
-        Output::Json => say::json(&answer)?,
-        Output::Text => lines(&answer).into_iter().try_for_each(say::result)?,
+        Output::Json => say::json(answer)?,
+        Output::Text => lines(answer).into_iter().try_for_each(say::result)?,
     }
     if session.embedded() && session.output == Output::Text && !answer.started.is_empty() {
-        say::note("nobody looks until the queue is worked: matsu wait TARGET works it");
+        say::note("nobody looks until the queue is worked: matsu wait TARGET or matsu worker works it");
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Reads the JSON of an event from a file, or from standard input.

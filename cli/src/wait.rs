@@ -1,79 +1,80 @@
-//! `matsu wait`: starts a wait and sees it through. With an embedded queue this process works the queue itself; with
+//! `matsu wait`: starts waits and sees them through. With an embedded queue this process works the queue itself; with
 //! SQS it follows what the waiter function does.
 
+mod begin;
 mod follow;
 mod sight;
+mod verdict;
+mod words;
 
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use matsu_lock::{OsRandom, Random};
-use matsu_wait::engine::{Engine, Run};
-use matsu_wait::record::{self, Notified, Record};
-use matsu_wait::start::{Request, Started, start};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use matsu_wait::engine::Engine;
+use matsu_wait::record::{self, Record};
 use matsu_wait::target::{Seen, Target};
-use matsu_wait::wait::Policy;
-use matsu_wait::wake;
-use matsu_wait::work::{LEASE, Worker};
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use matsu_wait::wait::{OutcomeKind, Policy};
+use matsu_wait::work::Worker;
 use tokio::sync::oneshot;
 
+use self::begin::Begun;
 use self::follow::{Follower, Noted};
-use self::sight::Followed;
+use self::verdict::End;
 use crate::args::{Common, Output, WaitArgs};
 use crate::failure::Failure;
 use crate::overhear::Overheard;
+use crate::progress::length;
 use crate::report::Ending;
 use crate::say;
 use crate::screen::Screen;
 use crate::session::Session;
+use crate::signals::Signals;
 
 /// Passes that are in hand when the wait is over may take this long: telling people is among it.
 const LAST_PASSES: Duration = Duration::from_secs(16);
 
 /// How the command's part ended.
 enum Way {
-    /// With the wait.
-    Ended(Box<Ending>),
-    /// With a signal, before it; the exit code.
+    /// With the waits: an end for each target.
+    Ended(Vec<End>),
+    /// With a signal, before them; the exit code.
     Interrupted(u8),
 }
 
 /// Runs the command.
 pub(crate) async fn run(common: &Common, args: WaitArgs) -> Result<ExitCode, Failure> {
-    let ([text], false) = (args.targets.as_slice(), args.all || args.any) else {
-        let why = "several targets, --all and --any come with a later release: this one takes one TARGET";
-        return Err(Failure::Usage(why.to_owned()));
-    };
     let mut signals = Signals::listen()?;
     let session = Session::open(common).await?;
     session.check_store()?;
     let policy = policy(&session.config.policy, &args)?;
-    let mut screen = Screen::new();
-    let way = tokio::select! {
-        target = session.target(text, args.until) => {
-            let target = target?;
-            let way = wait(&session, &target, policy, &mut signals, &mut screen).await;
-            screen.close();
-            (way?, target)
-        }
+    let targets = tokio::select! {
+        targets = targets(&session, &args) => targets?,
         code = signals.next() => return Ok(ExitCode::from(code)),
     };
-    match way {
-        (Way::Ended(ending), _) => {
-            match session.output {
-                Output::Text => say::result(ending.line())?,
-                Output::Json => say::json(&ending.document)?,
-            }
-            Ok(ExitCode::from(ending.kind.exit_code()))
-        }
-        (Way::Interrupted(code), target) => {
-            say::note(farewell(session.embedded(), &target, std::env::args()));
+    match wait(&session, &targets, &policy, args.any, &mut signals).await? {
+        Way::Ended(ends) => tell(session.output, &targets, ends, args.targets.len() > 1, args.any),
+        Way::Interrupted(code) => {
+            let words = words::farewell(session.embedded(), common, &targets, std::env::args());
+            say::note(words);
             Ok(ExitCode::from(code))
         }
     }
+}
+
+/// The targets in the order given; one that is named twice is one wait.
+async fn targets(session: &Session, args: &WaitArgs) -> Result<Vec<Target>, Failure> {
+    let mut targets: Vec<Target> = Vec::new();
+    for text in &args.targets {
+        let target = session.target(text, args.until).await?;
+        if !targets.iter().any(|known| known.key() == target.key()) {
+            targets.push(target);
+        }
+    }
+    Ok(targets)
 }
 
 /// The policy of the configuration, and over it what was typed.
@@ -90,71 +91,124 @@ fn policy(configured: &Policy, args: &WaitArgs) -> Result<Policy, Failure> {
         .map_err(|why| Failure::Usage(format!("--interval: {why}")))
 }
 
-/// Starts the wait, or finds the one that is there, and stays with it.
+/// Starts the waits, or finds those that are there, and stays with them.
 async fn wait(
     session: &Session,
-    target: &Target,
-    policy: Policy,
+    targets: &[Target],
+    policy: &Policy,
+    any: bool,
     signals: &mut Signals,
-    screen: &mut Screen,
 ) -> Result<Way, Failure> {
     let mut engine = session.engine().await?;
-    let noted = Arc::new(Noted::default());
-    let (notes, clock, ours) = (noted.clone(), engine.clock.clone(), target.key());
+    let noted: Vec<_> = targets.iter().map(|_| Arc::new(Noted::default())).collect();
+    let ours: Vec<_> = targets.iter().cloned().zip(noted.iter().cloned()).collect();
+    let clock = engine.clock.clone();
     let hear = move |target: &Target, seen: &Seen| {
-        if target.key() == ours {
-            notes.note(seen.clone(), clock.elapsed());
+        if let Some((_, noted)) = ours.iter().find(|(ours, _)| ours.key() == target.key()) {
+            noted.note(seen.clone(), clock.elapsed());
         }
     };
     engine.look = Arc::new(Overheard {
         inner: engine.look.clone(),
         hear,
     });
-    let followed = tokio::select! {
-        followed = begin(session, &engine, target, policy, screen) => followed?,
+    let screen = Screen::new();
+    let begun = tokio::select! {
+        begun = begin::all(session, &engine, targets, policy, &screen) => begun?,
         code = signals.next() => return Ok(Way::Interrupted(code)),
     };
-    let works = session.embedded();
-    let follower = Follower {
+    let column = targets.iter().map(|target| length(&target.to_string())).max();
+    let follower = |((target, begun), noted): ((_, &Begun), &Arc<Noted>)| Follower {
         engine: &engine,
         target,
-        followed,
+        followed: begun.followed.clone(),
         noted: noted.clone(),
         local_store: session.local_store(),
-        works,
+        works: session.embedded(),
+        line: screen.line(column.filter(|_| targets.len() > 1).unwrap_or_default()),
     };
-    if works {
-        work(session, follower, &noted, signals, screen).await
+    let mut followers: Vec<_> = targets.iter().zip(&begun).zip(&noted).map(follower).collect();
+    let way = if session.embedded() {
+        work(session, &engine, &mut followers, &noted, any, signals).await
     } else {
-        follow(follower, signals, screen).await
+        tokio::select! {
+            ends = see(&mut followers, any) => Ok(Way::Ended(ends)),
+            code = signals.next() => Ok(Way::Interrupted(code)),
+        }
+    };
+    followers.iter().for_each(|follower| follower.line.close());
+    let mut ends = match way? {
+        Way::Ended(ends) => ends,
+        interrupted => return Ok(interrupted),
+    };
+    if any {
+        tokio::select! {
+            () = leave(&engine, targets, &begun, &mut ends) => {}
+            code = signals.next() => return Ok(Way::Interrupted(code)),
+        }
     }
+    if session.embedded() && session.config.webhook.is_some() {
+        for (target, end) in targets.iter().zip(&ends) {
+            if let End::Ended(ending) = end
+                && let Some(note) = words::announcement(
+                    announced(&engine, target).await.as_ref(),
+                    ending.document.wait.as_deref(),
+                )
+            {
+                say::note(note);
+            }
+        }
+    }
+    Ok(Way::Ended(ends))
 }
 
-/// Follows the wait; the queue is worked elsewhere.
-async fn follow(mut follower: Follower<'_>, signals: &mut Signals, screen: &mut Screen) -> Result<Way, Failure> {
-    tokio::select! {
-        ending = follower.run(screen) => Ok(Way::Ended(Box::new(ending?))),
-        code = signals.next() => Ok(Way::Interrupted(code)),
+/// Follows the waits to their ends, with `any` to the first that is completed.
+async fn see(followers: &mut [Follower<'_>], any: bool) -> Vec<End> {
+    let mut ends = vec![End::Open; followers.len()];
+    let several = followers.len() > 1;
+    let mut following: FuturesUnordered<_> = followers
+        .iter_mut()
+        .enumerate()
+        .map(|(at, follower)| async move {
+            let end = match follower.run().await {
+                Ok(ending) => End::Ended(Box::new(ending)),
+                Err(failure) => End::Broken(failure),
+            };
+            if several {
+                follower.line.ended(&follower.target.to_string(), &end.how());
+            }
+            (at, end)
+        })
+        .collect();
+    while let Some((at, end)) = following.next().await {
+        let completed = matches!(&end, End::Ended(ending) if ending.kind == OutcomeKind::Completed);
+        ends[at] = end;
+        if any && completed {
+            break;
+        }
     }
+    drop(following);
+    ends
 }
 
-/// Works the queue until the wait has ended.
+/// Works the queue until the waits have ended.
 async fn work(
     session: &Session,
-    mut follower: Follower<'_>,
-    noted: &Noted,
+    engine: &Engine,
+    followers: &mut [Follower<'_>],
+    noted: &[Arc<Noted>],
+    any: bool,
     signals: &mut Signals,
-    screen: &mut Screen,
 ) -> Result<Way, Failure> {
-    let (engine, target) = (follower.engine, follower.target);
     let worker = Worker::new(engine.clone(), session.rules());
     let (stop, stopped) = oneshot::channel::<()>();
     let stopped = async {
         let _ = stopped.await;
     };
-    let mut working = pin!(worker.run(stopped, |_| noted.news.notify_one()));
+    let ring = |_: &_| noted.iter().for_each(|noted| noted.news.notify_one());
+    let mut working = pin!(worker.run(stopped, ring));
     let way = tokio::select! {
-        ending = follower.run(screen) => Way::Ended(Box::new(ending?)),
+        ends = see(followers, any) => Way::Ended(ends),
         code = signals.next() => Way::Interrupted(code),
         ended = &mut working => return Err(ended.err().map_or_else(
             || Failure::Service("the queue is not worked any more".to_owned()),
@@ -171,59 +225,50 @@ async fn work(
             }
         }
     }
-    if session.config.webhook.is_some()
-        && let Way::Ended(ending) = &way
-        && let Some(note) = announcement(
-            announced(engine, target).await.as_ref(),
-            ending.document.wait.as_deref(),
-        )
-    {
-        screen.note(&note);
-    }
     Ok(way)
 }
 
-/// Starts the wait; says so where there was one already.
-async fn begin(
-    session: &Session,
-    engine: &Engine,
-    target: &Target,
-    policy: Policy,
-    screen: &Screen,
-) -> Result<Followed, Failure> {
-    if session.embedded() && !matches!(target, Target::File(_) | Target::Http(_)) {
-        session.aws.credentials().await?;
+/// One wait is completed, and the others are wanted no longer: those of this command are cancelled.
+async fn leave(engine: &Engine, targets: &[Target], begun: &[Begun], ends: &mut [End]) {
+    let open = |ends: &[End], at: usize| matches!(ends[at], End::Open);
+    let left: Vec<_> = (0..ends.len()).filter(|at| open(ends, *at)).collect();
+    let waits: Vec<_> = left.iter().map(|at| (&targets[*at], &begun[*at])).collect();
+    begin::withdraw(engine, &waits).await;
+    for at in left {
+        let ending = stands(engine, &targets[at]).await.filter(|_| begun[at].ours);
+        match ending.as_ref().and_then(Ending::of) {
+            Some(ending) => ends[at] = End::Ended(Box::new(ending)),
+            None => say::note(format!(
+                "{} is waited for as before: this command did not create that wait, so it is not cancelled",
+                targets[at]
+            )),
+        }
     }
-    // One plain read tells what is wrong with a store; the start would try again for a while.
-    engine.store.get(&record::key(target)).await?;
-    let run = Run::new(engine.clone(), LEASE);
-    let request = Request {
-        target: target.clone(),
-        job: None,
-        policy,
-        origin: OsRandom.id(),
-        count: 1,
-        seen: None,
-    };
-    match start(&run, &request).await? {
-        Started::Created { wait } => Ok(Followed::Wait(wait)),
-        Started::Already { wait: Some(wait), .. } => {
-            screen.note(&format!(
-                "{target} is already waited for: following that wait, whose own limits hold"
-            ));
-            if session.embedded() && engine.queue.next_due().await?.is_none() {
-                // Nothing is on its way at all: whoever began this wait died before its timer was sent.
-                wake::wake(&run, target).await?;
+}
+
+/// Prints the ends; the exit code.
+fn tell(output: Output, targets: &[Target], mut ends: Vec<End>, several: bool, any: bool) -> Result<ExitCode, Failure> {
+    let code = verdict::exit_code(&ends, any);
+    if let (false, [End::Broken(_)]) = (several, ends.as_slice())
+        && let Some(End::Broken(failure)) = ends.pop()
+    {
+        return Err(failure);
+    }
+    let documents = || targets.iter().zip(&ends).map(|(target, end)| end.document(target));
+    match output {
+        Output::Json if several => say::json(&documents().collect::<Vec<_>>())?,
+        Output::Json => documents().try_for_each(|document| say::json(&document))?,
+        Output::Text => {
+            for (target, end) in targets.iter().zip(&ends) {
+                match end {
+                    End::Ended(ending) => say::result(ending.line())?,
+                    End::Broken(failure) => say::note(format!("{target}: {failure}")),
+                    End::Open => {}
+                }
             }
-            Ok(Followed::Wait(wait))
-        }
-        Started::Already { wait: None, .. } => {
-            screen.note("the outcome of the wait before is still to be announced: this one begins after that");
-            Ok(Followed::Next(
-                stands(engine, target).await.map(|record| record.wait.id),
-            ))
         }
     }
+    Ok(ExitCode::from(code))
 }
 
 /// The record of the target, if it can be read right now.
@@ -246,63 +291,12 @@ async fn announced(engine: &Engine, target: &Target) -> Option<Record> {
     record
 }
 
-/// What is to be said about an outcome that did not reach its channel.
-fn announcement(record: Option<&Record>, wait: Option<&str>) -> Option<String> {
-    let record = record.filter(|record| Some(record.wait.id.as_str()) == wait)?;
-    match &record.notified {
-        Some(Notified::Sent) => None,
-        Some(Notified::Undeliverable(why)) => Some(format!("the outcome could not be announced: {why}")),
-        None => Some("the outcome is not announced yet: the next matsu wait with this queue tries again".to_owned()),
-    }
-}
-
-/// How to go on after an interruption.
-fn farewell(embedded: bool, target: &Target, typed: impl Iterator<Item = String>) -> String {
-    let again = typed.skip(1).fold("matsu".to_owned(), |line, word| {
-        format!("{line} {}", say::quoted(&word))
-    });
-    if embedded {
-        return format!("interrupted: the wait stays in the queue; the same command goes on with it: {again}");
-    }
-    let target = say::quoted(&target.to_string());
-    format!(
-        "detached: the wait goes on; to follow it again: {again}; to cancel it (from the next release on): matsu cancel {target}"
-    )
-}
-
-/// The signals that end the command.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn listen() -> Result<Self, Failure> {
-        let listen = |kind| signal(kind).map_err(|e| Failure::Service(format!("signals cannot be heard: {e}")));
-        Ok(Self {
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-        })
-    }
-
-    /// The exit code of the next one.
-    async fn next(&mut self) -> u8 {
-        tokio::select! {
-            _ = self.interrupt.recv() => 130,
-            _ = self.terminate.recv() => 143,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use matsu_wait::testing::target;
-    use matsu_wait::wait::OutcomeKind;
 
     use super::*;
     use crate::args::{Cli, Command};
-    use crate::report::tests::ended;
 
     fn args(line: &[&str]) -> WaitArgs {
         let line = ["matsu", "wait", "file:/x"].iter().chain(line);
@@ -331,34 +325,5 @@ mod tests {
         let failure = policy(&Policy::default(), &args(&["--interval", "3d"])).unwrap_err();
         assert_eq!(failure.code(), 252);
         assert!(failure.to_string().starts_with("--interval: "), "{failure}");
-    }
-
-    #[test]
-    fn an_interruption_says_how_to_go_on() {
-        let typed = || ["/usr/bin/matsu", "wait", "file:/a b"].map(str::to_owned).into_iter();
-        let target = target("s3://my-bucket/a key");
-        assert!(farewell(true, &target, typed()).ends_with("matsu wait 'file:/a b'"));
-        let detached = farewell(false, &target, typed());
-        assert!(detached.contains("matsu wait 'file:/a b'"), "{detached}");
-        assert!(detached.ends_with("matsu cancel 's3://my-bucket/a key'"), "{detached}");
-    }
-
-    #[test]
-    fn an_outcome_that_was_not_announced_is_mentioned() {
-        let mut record = ended("file:/x", OutcomeKind::Completed, 3);
-        assert!(
-            announcement(Some(&record), Some("wait-1"))
-                .unwrap()
-                .contains("not announced yet")
-        );
-        assert_eq!(announcement(Some(&record), Some("another")), None);
-        record.notified = Some(Notified::Undeliverable("HTTP 404".to_owned()));
-        assert!(
-            announcement(Some(&record), Some("wait-1"))
-                .unwrap()
-                .contains("HTTP 404")
-        );
-        record.notified = Some(Notified::Sent);
-        assert_eq!(announcement(Some(&record), Some("wait-1")), None);
     }
 }

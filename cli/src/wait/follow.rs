@@ -18,7 +18,7 @@ use super::sight::{Followed, Sight};
 use crate::failure::Failure;
 use crate::progress::{View, short};
 use crate::report::Ending;
-use crate::screen::Screen;
+use crate::screen::Line;
 
 /// How often the screen changes, and how often a record in a local file is read.
 const TICK: Duration = Duration::from_millis(200);
@@ -41,6 +41,8 @@ pub(crate) struct Follower<'a> {
     pub(crate) local_store: bool,
     /// Whether this process works the queue.
     pub(crate) works: bool,
+    /// Where it is shown.
+    pub(crate) line: Line,
 }
 
 /// What the last look of this process at the target saw.
@@ -90,7 +92,7 @@ impl Follower<'_> {
     ///
     /// # Errors
     /// Its record cannot be read, or tells nothing of it any more.
-    pub(crate) async fn run(&mut self, screen: &mut Screen) -> Result<Ending, Failure> {
+    pub(crate) async fn run(&mut self) -> Result<Ending, Failure> {
         let clock = self.engine.clock.clone();
         let (mut known, mut faults, mut stall) = (None::<Known>, Faults::default(), Stall::default());
         let mut read_at = None;
@@ -115,9 +117,9 @@ impl Follower<'_> {
                     .as_ref()
                     .is_none_or(|(_, at)| read_at.is_some_and(|read| *at <= read));
                 if known_pass && let Some(view) = view(known, noted, clock.elapsed(), clock.now()) {
-                    screen.show(&view, clock.elapsed());
+                    self.line.show(&view, clock.elapsed());
                 }
-                self.look_after(known, &mut stall, screen).await;
+                self.look_after(known, &mut stall).await;
             }
             news = tokio::select! {
                 () = self.noted.news.notified() => true,
@@ -151,7 +153,7 @@ impl Follower<'_> {
     }
 
     /// A wait without passes for too long: somebody should know, and where this process works the queue it helps itself.
-    async fn look_after(&self, known: &Known, stall: &mut Stall, screen: &Screen) {
+    async fn look_after(&self, known: &Known, stall: &mut Stall) {
         let policy = &known.record.wait.policy;
         let pass = known.record.pass;
         let now = self.engine.clock.elapsed();
@@ -169,9 +171,10 @@ impl Follower<'_> {
             tracing::warn!(target = %self.target, "no pass for {}: its timer seems to be lost, another one is sent", short(silent));
         } else {
             stall.said = true;
-            screen.note(&format!(
-                "no pass for {} where one was expected every {}: is the queue {home} worked? Look into the waiter \
-                 function's log and at its trigger (matsu doctor, which comes with a later release, will)",
+            self.line.note(&format!(
+                "{}: no pass for {} where one was expected every {}: is the queue {home} worked? matsu doctor tells what \
+                 is wrong, matsu worker works it from here",
+                self.target,
                 short(silent),
                 short(delay::between(policy, pass)),
             ));
@@ -262,6 +265,7 @@ mod tests {
 
     use super::*;
     use crate::report::tests::record;
+    use crate::screen::Screen;
 
     const TARGET: &str = "s3://my-bucket/k";
 
@@ -338,6 +342,7 @@ mod tests {
             noted: Arc::default(),
             local_store: false,
             works: false,
+            line: Screen::Log.line(0),
         }
     }
 
@@ -363,9 +368,8 @@ mod tests {
             bench.turn().await;
             std::future::pending::<()>().await;
         };
-        let mut screen = Screen::Lines(crate::screen::Lines::default());
         let ending = tokio::select! {
-            ending = follower.run(&mut screen) => ending.unwrap(),
+            ending = follower.run() => ending.unwrap(),
             () = work => unreachable!(),
         };
         assert_eq!((ending.kind, ending.document.count), (OutcomeKind::Completed, Some(2)));
@@ -392,9 +396,8 @@ mod tests {
                     tokio::task::yield_now().await;
                 }
             };
-            let mut screen = Screen::Lines(crate::screen::Lines::default());
             let ending = tokio::select! {
-                ending = follower.run(&mut screen) => ending.unwrap(),
+                ending = follower.run() => ending.unwrap(),
                 () = work => unreachable!(),
             };
             assert_eq!(ending.kind, OutcomeKind::Completed);
@@ -405,8 +408,7 @@ mod tests {
     async fn a_record_that_is_gone_is_a_service_error() {
         let bench = Bench::new();
         let (engine, target) = (bench.engine(), target(TARGET));
-        let mut screen = Screen::Lines(crate::screen::Lines::default());
-        let failure = follower(&engine, &target, "wait-1").run(&mut screen).await.unwrap_err();
+        let failure = follower(&engine, &target, "wait-1").run().await.unwrap_err();
         assert_eq!(failure.code(), 254);
     }
 

@@ -101,6 +101,10 @@ impl Config {
     /// # Errors
     /// [`BadConfig`] for the first that is wrong.
     pub fn new(values: &Values, role: Role) -> Result<Self, BadConfig> {
+        Self::read(values, role).map_err(|bad| values.as_written(bad))
+    }
+
+    fn read(values: &Values, role: Role) -> Result<Self, BadConfig> {
         let store = parse::store(values, role)?;
         let config = Self {
             queue: parse::queue(values, role, &store)?,

@@ -1,4 +1,5 @@
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 use super::*;
@@ -219,6 +220,29 @@ fn a_flag_wins_over_the_environment_and_is_named_in_errors() {
             .unwrap_err()
             .0
             .starts_with("--store ")
+    );
+}
+
+#[test]
+fn a_file_says_what_nothing_else_does_and_is_named_in_errors() {
+    let file = Path::new("/etc/matsu.toml");
+    let mut values = values(&[("MATSU_TIMEOUT", "2h"), ("MATSU_COPY_TO", " "), ("HOME", "/home/me")]).unwrap();
+    assert_eq!(values.config(), Some(&PathBuf::from("/home/me/.config")));
+    for (key, text) in [("timeout", "3h"), ("copy_to", "eu-west-1"), ("min_delay", "1h")] {
+        values.insert_from_file(key, text.to_owned(), file).unwrap();
+    }
+    assert_eq!(values.text("MATSU_TIMEOUT"), Some("2h"));
+    assert_eq!(values.source("MATSU_TIMEOUT"), Some(&Source::Environment));
+    assert_eq!(values.source("MATSU_COPY_TO"), Some(&Source::File(file.to_owned())));
+    let error = Config::new(&values, Role::Command).unwrap_err();
+    assert!(
+        error.0.starts_with("min_delay in /etc/matsu.toml, MATSU_MAX_DELAY"),
+        "{error}"
+    );
+    let error = values.insert_from_file("timeuot", String::new(), file).unwrap_err();
+    assert!(
+        error.0.contains("timeuot in /etc/matsu.toml") && error.0.ends_with("timeout?"),
+        "{error}"
     );
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::BadConfig;
 
@@ -46,6 +46,8 @@ pub enum Source {
     Flag(&'static str),
     /// The environment.
     Environment,
+    /// A configuration file of the command.
+    File(PathBuf),
 }
 
 /// The values that are set.
@@ -56,6 +58,8 @@ pub struct Values {
     state: Option<PathBuf>,
     /// The name of the Lambda function that this is.
     function: Option<String>,
+    /// The user's folder for configuration, where the command looks for its file.
+    config: Option<PathBuf>,
 }
 
 impl Values {
@@ -80,7 +84,8 @@ impl Values {
             match name {
                 "XDG_STATE_HOME" if !text.is_empty() => values.state = Some(PathBuf::from(text)),
                 "AWS_LAMBDA_FUNCTION_NAME" => values.function = text.into_string().ok().filter(|name| !name.is_empty()),
-                "HOME" if !text.is_empty() => home = Some(PathBuf::from(text).join(".local/state")),
+                "XDG_CONFIG_HOME" if !text.is_empty() => values.config = Some(PathBuf::from(text)),
+                "HOME" if !text.is_empty() => home = Some(PathBuf::from(text)),
                 _ if name.starts_with("MATSU_") && !FOREIGN.iter().any(|f| name.starts_with(f)) => {
                     let text = text
                         .into_string()
@@ -90,7 +95,8 @@ impl Values {
                 _ => {}
             }
         }
-        values.state = values.state.or(home);
+        values.config = values.config.or_else(|| Some(home.as_ref()?.join(".config")));
+        values.state = values.state.or_else(|| Some(home?.join(".local/state")));
         Ok(values)
     }
 
@@ -107,6 +113,30 @@ impl Values {
         };
         self.set.insert(name, (text, source));
         Ok(())
+    }
+
+    /// Sets a value that a file holds under `key`, the name in lower case without `MATSU_`; what is set already stays.
+    ///
+    /// # Errors
+    /// [`BadConfig`]: there is no such key.
+    pub fn insert_from_file(&mut self, key: &str, text: String, file: &Path) -> Result<(), BadConfig> {
+        let Some(name) = Self::name(key) else {
+            let near = key_of(nearest(&format!("MATSU_{}", key.to_uppercase())));
+            return Err(BadConfig(format!(
+                "{key} in {} is not a setting of matsu; did you mean {near}?",
+                file.display()
+            )));
+        };
+        if self.optional(name).is_none() {
+            self.set.insert(name, (text, Source::File(file.to_owned())));
+        }
+        Ok(())
+    }
+
+    /// The name of the setting that a file holds under `key`.
+    #[must_use]
+    pub fn name(key: &str) -> Option<&'static str> {
+        NAMES.into_iter().map(|(name, _)| name).find(|name| key_of(name) == key)
     }
 
     /// The text under a name, as it came.
@@ -147,14 +177,39 @@ impl Values {
         self.function.as_deref()
     }
 
+    /// The user's folder for configuration.
+    #[must_use]
+    pub fn config(&self) -> Option<&PathBuf> {
+        self.config.as_ref()
+    }
+
     /// An error about a value, naming it as its source does, and what it takes.
     #[must_use]
     pub fn bad(&self, name: &'static str, why: &str) -> BadConfig {
-        let shown = match self.set.get(name) {
-            Some((_, Source::Flag(flag))) => flag,
-            _ => name,
-        };
-        BadConfig(format!("{shown} {why}"))
+        BadConfig(format!("{} {why}", self.shown(name)))
+    }
+
+    /// A name as the source of its value writes it.
+    fn shown(&self, name: &str) -> String {
+        match self.source(name) {
+            Some(Source::Flag(flag)) => (*flag).to_owned(),
+            Some(Source::File(path)) => format!("{} in {}", key_of(name), path.display()),
+            Some(Source::Environment) | None => name.to_owned(),
+        }
+    }
+
+    /// An error in which settings stand by their names, with each as the source of its value writes it.
+    pub(super) fn as_written(&self, bad: BadConfig) -> BadConfig {
+        let is_name = |c: char| c.is_ascii_uppercase() || c == '_';
+        let mut text = String::new();
+        let mut rest = bad.0.as_str();
+        while let Some(at) = rest.find("MATSU_") {
+            let end = rest[at..].find(|c| !is_name(c)).map_or(rest.len(), |end| at + end);
+            text.push_str(&rest[..at]);
+            text.push_str(&self.shown(&rest[at..end]));
+            rest = &rest[end..];
+        }
+        BadConfig(text + rest)
     }
 
     /// What a name takes.
@@ -165,6 +220,11 @@ impl Values {
             .find(|(known, _)| *known == name)
             .map_or("", |(_, takes)| takes)
     }
+}
+
+/// A name as a key in a file: in lower case, without `MATSU_`.
+fn key_of(name: &str) -> String {
+    name.trim_start_matches("MATSU_").to_lowercase()
 }
 
 /// The listed name with the most letters in common at both ends.
