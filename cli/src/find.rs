@@ -14,7 +14,7 @@ use crate::session::Session;
 /// Which wait.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Which {
-    /// Its target as for matsu wait, or its id as matsu list --output json shows it
+    /// Its target as for matsu wait, or its id as matsu list shows it, from the first eight characters on
     #[arg(value_name = "TARGET")]
     pub(crate) target: String,
     /// The condition of the target, where both are waited for
@@ -47,8 +47,14 @@ impl Which {
             ))
         };
         if is_id(&self.target) {
-            let found = by_id(&*engine.store, &self.target).await?;
-            return found.ok_or_else(|| absent(&format!("a wait with the id {}", self.target)));
+            return match by_id(&*engine.store, &self.target).await? {
+                Found::One(record) => Ok(*record),
+                Found::Several => Err(Failure::Usage(format!(
+                    "several waits have an id that begins with {}: it takes more of it",
+                    self.target
+                ))),
+                Found::Absent => Err(absent(&format!("what has the id {}", self.target))),
+            };
         }
         let mut records = Vec::new();
         for target in self.candidates(session).await? {
@@ -97,15 +103,21 @@ pub(crate) async fn read(store: &dyn Store, target: &Target) -> Result<Option<Re
     Ok(Some(record))
 }
 
-async fn by_id(store: &dyn Store, id: &str) -> Result<Option<Record>, Failure> {
+async fn by_id(store: &dyn Store, id: &str) -> Result<Found, Failure> {
     let lines = list::read(store, None).await?;
-    let mut records = lines.into_iter().filter_map(|line| line.record.ok());
-    Ok(records.find(|record| record.wait.id == id))
+    let records = lines.into_iter().filter_map(|line| line.record.ok());
+    let mut records = records.filter(|record| record.wait.id.starts_with(id));
+    Ok(match (records.next(), records.next()) {
+        (Some(record), None) => Found::One(Box::new(record)),
+        (Some(_), Some(_)) => Found::Several,
+        (None, _) => Found::Absent,
+    })
 }
 
-/// Whether a text has the form of a wait's id, which no target has.
+/// Whether a text has the form of a wait's id or its beginning, which no target has.
 fn is_id(text: &str) -> bool {
-    text.len() == 32 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    (list::SHORT_ID..=32).contains(&text.len()) && text.bytes().all(hex)
 }
 
 #[cfg(test)]
@@ -131,10 +143,12 @@ mod tests {
     #[test]
     fn an_id_is_told_from_a_target() {
         assert!(is_id("0123456789abcdef0123456789abcdef"));
+        assert!(is_id("01234567"));
         for text in [
             "file:/x",
-            "0123456789abcdef0123456789abcde",
-            "0123456789ABCDEF0123456789ABCDEF",
+            "0123456",
+            "0123456789abcdef0123456789abcdef0",
+            "0123456789ABCDEF",
         ] {
             assert!(!is_id(text), "{text}");
         }

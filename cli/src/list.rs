@@ -21,6 +21,9 @@ use crate::session::Session;
 /// How many records are read side by side.
 const SIDE_BY_SIDE: usize = 16;
 
+/// So much of a wait's id is shown: enough to name it.
+pub(crate) const SHORT_ID: usize = 8;
+
 /// A target longer than this is cut in its middle.
 const LONGEST_TARGET: usize = 72;
 
@@ -95,8 +98,8 @@ impl Line {
         }
     }
 
-    /// State, target, outcome, passes, status, started, last written.
-    fn cells(&self, now: Timestamp) -> [String; 7] {
+    /// Id, state, target, outcome, passes, status, started, last written.
+    fn cells(&self, now: Timestamp) -> [String; 8] {
         let ago = |at: Timestamp| format!("{} ago", short(delay::until(now, at)));
         let written = ago(self.listed.written);
         match &self.record {
@@ -109,6 +112,7 @@ impl Line {
                 let outcome = record.outcome.as_ref().map(|outcome| outcome.kind.word().to_owned());
                 let status = wait.status.as_ref().map(ToString::to_string);
                 [
+                    wait.id.chars().take(SHORT_ID).collect(),
                     state.to_owned(),
                     middle_cut(&wait.target.to_string(), LONGEST_TARGET),
                     outcome.unwrap_or_default(),
@@ -119,6 +123,7 @@ impl Line {
                 ]
             }
             Err(why) => [
+                String::new(),
                 "unreadable".to_owned(),
                 middle_cut(&self.listed.key, LONGEST_TARGET),
                 String::new(),
@@ -135,7 +140,9 @@ impl Line {
 fn table(lines: &[Line], now: Timestamp, width: Option<u16>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["STATE", "TARGET", "OUTCOME", "PASSES", "STATUS", "STARTED", "CHANGED"]);
+    table.set_header([
+        "WAIT", "STATE", "TARGET", "OUTCOME", "PASSES", "STATUS", "STARTED", "CHANGED",
+    ]);
     if let Some(width) = width {
         table
             .set_content_arrangement(ContentArrangement::Dynamic)
@@ -147,7 +154,7 @@ fn table(lines: &[Line], now: Timestamp, width: Option<u16>) -> Table {
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
     }
-    if let Some(passes) = table.column_mut(3) {
+    if let Some(passes) = table.column_mut(4) {
         passes.set_cell_alignment(CellAlignment::Right);
     }
     table

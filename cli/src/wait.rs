@@ -28,7 +28,7 @@ use crate::args::{Common, Output, WaitArgs};
 use crate::failure::Failure;
 use crate::overhear::Overheard;
 use crate::progress::length;
-use crate::report::Ending;
+use crate::report::{Document, Ending};
 use crate::say;
 use crate::screen::Screen;
 use crate::session::Session;
@@ -113,8 +113,14 @@ async fn wait(
         hear,
     });
     let screen = Screen::new();
+    let begin = async {
+        if session.embedded() && targets.iter().any(|target| !matches!(target, Target::File(_))) {
+            session.aws.credentials().await?;
+        }
+        begin::all(&engine, session.embedded(), targets, policy, &screen).await
+    };
     let begun = tokio::select! {
-        begun = begin::all(session, &engine, targets, policy, &screen) => begun?,
+        begun = begin => begun?,
         code = signals.next() => return Ok(Way::Interrupted(code)),
     };
     let column = targets.iter().map(|target| length(&target.to_string())).max();
@@ -148,23 +154,19 @@ async fn wait(
         }
     }
     if session.embedded() && session.config.webhook.is_some() {
-        for (target, end) in targets.iter().zip(&ends) {
-            if let End::Ended(ending) = end
-                && let Some(note) = words::announcement(
-                    announced(&engine, target).await.as_ref(),
-                    ending.document.wait.as_deref(),
-                )
-            {
-                say::note(note);
-            }
-        }
+        let notes = targets
+            .iter()
+            .zip(&ends)
+            .map(|(target, end)| unannounced(&engine, target, end));
+        let notes = futures::future::join_all(notes).await;
+        notes.into_iter().flatten().for_each(say::note);
     }
     Ok(Way::Ended(ends))
 }
 
 /// Follows the waits to their ends, with `any` to the first that is completed.
 async fn see(followers: &mut [Follower<'_>], any: bool) -> Vec<End> {
-    let mut ends = vec![End::Open; followers.len()];
+    let mut ends = vec![End::Open(None); followers.len()];
     let several = followers.len() > 1;
     let mut following: FuturesUnordered<_> = followers
         .iter_mut()
@@ -230,18 +232,20 @@ async fn work(
 
 /// One wait is completed, and the others are wanted no longer: those of this command are cancelled.
 async fn leave(engine: &Engine, targets: &[Target], begun: &[Begun], ends: &mut [End]) {
-    let open = |ends: &[End], at: usize| matches!(ends[at], End::Open);
-    let left: Vec<_> = (0..ends.len()).filter(|at| open(ends, *at)).collect();
+    let left: Vec<_> = (0..ends.len()).filter(|at| matches!(ends[*at], End::Open(_))).collect();
     let waits: Vec<_> = left.iter().map(|at| (&targets[*at], &begun[*at])).collect();
     begin::withdraw(engine, &waits).await;
     for at in left {
-        let ending = stands(engine, &targets[at]).await.filter(|_| begun[at].ours);
-        match ending.as_ref().and_then(Ending::of) {
+        let record = stands(engine, &targets[at]).await;
+        match record.as_ref().filter(|_| begun[at].ours).and_then(Ending::of) {
             Some(ending) => ends[at] = End::Ended(Box::new(ending)),
-            None => say::note(format!(
-                "{} is waited for as before: this command did not create that wait, so it is not cancelled",
-                targets[at]
-            )),
+            None => {
+                say::note(format!(
+                    "{} is waited for as before: this command did not create that wait, so it is not cancelled",
+                    targets[at]
+                ));
+                ends[at] = End::Open(record.map(|record| Box::new(Document::of(&record, engine.clock.now()))));
+            }
         }
     }
 }
@@ -263,7 +267,7 @@ fn tell(output: Output, targets: &[Target], mut ends: Vec<End>, several: bool, a
                 match end {
                     End::Ended(ending) => say::result(ending.line())?,
                     End::Broken(failure) => say::note(format!("{target}: {failure}")),
-                    End::Open => {}
+                    End::Open(_) => {}
                 }
             }
         }
@@ -276,6 +280,13 @@ async fn stands(engine: &Engine, target: &Target) -> Option<Record> {
     let key = record::key(target);
     let stored = engine.store.get(&key).await.ok()??;
     Record::from_body(&key, &stored.body).ok()
+}
+
+/// What is to be said about an end that did not reach its channel.
+async fn unannounced(engine: &Engine, target: &Target, end: &End) -> Option<String> {
+    let End::Ended(ending) = end else { return None };
+    let record = announced(engine, target).await;
+    words::announcement(record.as_ref(), ending.document.wait.as_deref())
 }
 
 /// The record of the target, once its outcome is announced or that seems to take longer: another process may be at it.

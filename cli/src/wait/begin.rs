@@ -2,7 +2,6 @@
 
 use futures::StreamExt;
 use futures::stream;
-use matsu_lock::{OsRandom, Random};
 use matsu_wait::cancel::{Cancelled, cancel};
 use matsu_wait::engine::{Engine, Run};
 use matsu_wait::record;
@@ -16,7 +15,6 @@ use super::sight::Followed;
 use super::stands;
 use crate::failure::Failure;
 use crate::screen::Screen;
-use crate::session::Session;
 
 /// How many are started side by side.
 const SIDE_BY_SIDE: usize = 8;
@@ -32,22 +30,19 @@ pub(crate) struct Begun {
 /// Starts the waits, in the order of the targets; says so where there was one already. Where one cannot be started,
 /// those that were are cancelled again.
 pub(crate) async fn all(
-    session: &Session,
     engine: &Engine,
+    embedded: bool,
     targets: &[Target],
     policy: &Policy,
     screen: &Screen,
 ) -> Result<Vec<Begun>, Failure> {
-    if session.embedded() && targets.iter().any(|target| !matches!(target, Target::File(_) | Target::Http(_))) {
-        session.aws.credentials().await?;
-    }
     // One plain read tells what is wrong with a store; the start would try again for a while.
     for target in targets.iter().take(1) {
         engine.store.get(&record::key(target)).await?;
     }
     let begins = targets
         .iter()
-        .map(|target| begin(session, engine, target, policy, screen));
+        .map(|target| begin(engine, embedded, target, policy, screen));
     let begun: Vec<_> = stream::iter(begins).buffered(SIDE_BY_SIDE).collect().await;
     let Some(at) = begun.iter().position(Result::is_err) else {
         return begun.into_iter().collect();
@@ -86,8 +81,8 @@ pub(crate) async fn withdraw<'a>(engine: &Engine, waits: &[(&'a Target, &Begun)]
 }
 
 async fn begin(
-    session: &Session,
     engine: &Engine,
+    embedded: bool,
     target: &Target,
     policy: &Policy,
     screen: &Screen,
@@ -97,7 +92,7 @@ async fn begin(
         target: target.clone(),
         job: None,
         policy: policy.clone(),
-        origin: OsRandom.id(),
+        origin: engine.random.id(),
         count: 1,
         seen: None,
     };
@@ -107,7 +102,7 @@ async fn begin(
             screen.note(&format!(
                 "{target} is already waited for: following that wait, whose own limits hold"
             ));
-            if session.embedded() && engine.queue.next_due().await?.is_none() {
+            if embedded && engine.queue.next_due().await?.is_none() {
                 // Nothing is on its way at all: whoever began this wait died before its timer was sent.
                 wake::wake(&run, target).await?;
             }
@@ -122,4 +117,63 @@ async fn begin(
         }
     };
     Ok(Begun { followed, ours })
+}
+
+#[cfg(test)]
+mod tests {
+    use matsu_lock::Store;
+    use matsu_wait::testing::{Bench, request, target};
+    use matsu_wait::wait::OutcomeKind;
+
+    use super::*;
+
+    fn targets() -> [Target; 3] {
+        ["a", "b", "c"].map(|key| target(&format!("s3://my-bucket/{key}")))
+    }
+
+    async fn begun(bench: &Bench) -> Result<Vec<Begun>, Failure> {
+        all(&bench.engine(), true, &targets(), &Policy::default(), &Screen::Log).await
+    }
+
+    async fn outcome(bench: &Bench, target: &Target) -> Option<OutcomeKind> {
+        Some(bench.record(target).await?.0.outcome?.kind)
+    }
+
+    #[tokio::test]
+    async fn a_wait_that_is_there_already_is_followed_and_is_not_ours() {
+        let bench = Bench::new();
+        bench.start(&request("s3://my-bucket/b", "somebody")).await;
+        let begun = begun(&bench).await.unwrap();
+        assert_eq!(
+            begun.iter().map(|begun| begun.ours).collect::<Vec<_>>(),
+            [true, false, true]
+        );
+    }
+
+    #[tokio::test]
+    async fn where_one_wait_cannot_be_started_those_that_were_are_cancelled_and_others_stay() {
+        let bench = Bench::new();
+        let [a, b, c] = targets();
+        bench.start(&request("s3://my-bucket/c", "somebody")).await;
+        bench
+            .store
+            .create(&record::key(&b), b"nonsense".to_vec())
+            .await
+            .unwrap();
+        assert_eq!(begun(&bench).await.unwrap_err().code(), 254);
+        assert_eq!(outcome(&bench, &a).await, Some(OutcomeKind::Cancelled));
+        assert_eq!(outcome(&bench, &c).await, None, "somebody else waits for it");
+    }
+
+    #[tokio::test]
+    async fn only_open_waits_of_this_command_are_withdrawn() {
+        let bench = Bench::new();
+        let targets = targets();
+        bench.start(&request("s3://my-bucket/b", "somebody")).await;
+        let begun = begun(&bench).await.unwrap();
+        let waits: Vec<_> = targets.iter().zip(&begun).collect();
+        assert_eq!(withdraw(&bench.engine(), &waits).await, [&targets[0], &targets[2]]);
+        assert_eq!(withdraw(&bench.engine(), &waits).await, Vec::<&Target>::new());
+        assert_eq!(outcome(&bench, &targets[1]).await, None);
+    }
 }

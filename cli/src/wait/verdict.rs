@@ -13,8 +13,8 @@ pub(crate) enum End {
     Ended(Box<Ending>),
     /// It could not be followed to its end.
     Broken(Failure),
-    /// It goes on without this command.
-    Open,
+    /// It goes on without this command; its document, as far as it is known.
+    Open(Option<Box<Document>>),
 }
 
 /// How bad an end is, the worst first; what stands in no place is best.
@@ -33,7 +33,7 @@ pub(crate) fn exit_code(ends: &[End], any: bool) -> u8 {
     let kinds = || {
         ends.iter().filter_map(|end| match end {
             End::Ended(ending) => Some(ending.kind),
-            End::Broken(_) | End::Open => None,
+            End::Broken(_) | End::Open(_) => None,
         })
     };
     if any && kinds().any(|kind| kind == OutcomeKind::Completed) {
@@ -41,7 +41,7 @@ pub(crate) fn exit_code(ends: &[End], any: bool) -> u8 {
     }
     let broken = ends.iter().find_map(|end| match end {
         End::Broken(failure) => Some(failure.code()),
-        End::Ended(_) | End::Open => None,
+        End::Ended(_) | End::Open(_) => None,
     });
     let worst = WORST_FIRST.into_iter().find(|worst| kinds().any(|kind| kind == *worst));
     broken.unwrap_or_else(|| worst.map_or(0, OutcomeKind::exit_code))
@@ -53,7 +53,7 @@ impl End {
         match self {
             Self::Ended(ending) => ending.how(),
             Self::Broken(failure) => failure.to_string(),
-            Self::Open => "it goes on".to_owned(),
+            Self::Open(_) => "it goes on".to_owned(),
         }
     }
 
@@ -66,7 +66,8 @@ impl End {
         match self {
             Self::Ended(ending) => ending.document.clone(),
             Self::Broken(failure) => nothing(failure.to_string()),
-            Self::Open => nothing("the wait goes on: this command did not create it".to_owned()),
+            Self::Open(Some(document)) => document.as_ref().clone(),
+            Self::Open(None) => nothing("the wait goes on: this command did not create it".to_owned()),
         }
     }
 }
@@ -103,7 +104,7 @@ mod tests {
     fn of_any_one_completed_wait_is_enough() {
         use OutcomeKind::*;
         let mut of = ends(&[Failed, Completed]);
-        of.push(End::Open);
+        of.push(End::Open(None));
         assert_eq!(exit_code(&of, true), 0);
         assert_eq!(exit_code(&ends(&[Cancelled, GaveUp]), true), 124);
     }

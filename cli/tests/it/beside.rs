@@ -31,7 +31,19 @@ fn show_tells_everything_by_target_and_by_id() {
     }
     assert_eq!((&shown["state"], &shown["outcome"]), (&json!("waiting"), &Value::Null));
     assert_eq!(shown["policy"]["timeout"], "1d");
-    let by_id = rig.run(&["show", shown["wait"].as_str().unwrap()]);
+    let listed = rig.run(&["list"]).stdout;
+    let short = listed
+        .lines()
+        .nth(1)
+        .unwrap()
+        .split_whitespace()
+        .next()
+        .unwrap()
+        .to_owned();
+    let id = shown["wait"].as_str().unwrap();
+    assert!(id.starts_with(&short), "{listed}");
+    assert_eq!(rig.run(&["show", id, "--output", "json"]).json()["wait"], shown["wait"]);
+    let by_id = rig.run(&["show", &short]);
     assert_eq!(by_id.code, Some(0), "{by_id:?}");
     for words in [
         "waiting",

@@ -1,9 +1,10 @@
 //! `matsu wait` with several targets.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::harness::{Rig, ended, pause, signal};
-use std::time::Duration;
 
 fn outcomes(documents: &Value) -> Vec<&str> {
     let documents = documents.as_array().unwrap();
@@ -82,6 +83,7 @@ fn of_any_the_first_completed_one_decides_and_the_others_of_this_command_are_can
         "{ran:?}"
     );
     let shown = rig.run(&["show", &other, "--output", "json"]).json();
+    assert_eq!(ran.json()[2]["wait"], shown["wait"]);
     assert_eq!(shown["state"], "waiting", "somebody else began that one");
     let shown = rig.run(&["show", &never, "--output", "json"]).json();
     assert_eq!(shown["outcome"], "cancelled");

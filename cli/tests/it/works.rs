@@ -82,7 +82,7 @@ fn with_a_json_log_every_line_of_a_worker_is_json() {
 }
 
 #[test]
-fn a_worker_finishes_a_cancelled_wait_and_tells_its_webhook() {
+fn a_cancel_says_who_will_tell_the_outcome() {
     let rig = Rig::new();
     let target = rig.file("late");
     assert_eq!(rig.run(&["start", "wait", &target]).code, Some(0));
@@ -138,4 +138,30 @@ fn without_a_webhook_a_test_message_is_a_configuration_error() {
     let ran = Rig::new().run(&["notify", "test"]);
     assert_eq!(ran.code, Some(253), "{ran:?}");
     assert!(ran.only_line().contains("MATSU_SLACK_WEBHOOK"), "{ran:?}");
+}
+
+#[test]
+fn a_second_signal_ends_a_worker_at_once() {
+    let rig = Rig::new();
+    rig.touch("there");
+    assert_eq!(rig.run(&["start", "wait", &rig.file("there")]).code, Some(0));
+    // A webhook that takes the connection and never answers keeps the pass in hand.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = rig.command(&["worker"]);
+    let worker = command
+        .env(
+            "MATSU_SLACK_WEBHOOK",
+            format!("http://{}/services/secret", silent.local_addr().unwrap()),
+        )
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (_held, _) = silent.accept().unwrap();
+    signal(&worker, "INT");
+    pause(Duration::from_millis(300));
+    signal(&worker, "INT");
+    let ran = ended(worker);
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    assert!(ran.stderr.contains("a second signal ends it at once"), "{ran:?}");
 }
