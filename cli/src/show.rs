@@ -200,6 +200,7 @@ fn text(lines: &[(&str, String)]) -> String {
 mod tests {
     use matsu_wait::testing::BEGINNING;
     use matsu_wait::wait::{Limit, OutcomeKind, Status};
+    use serde_json::json;
 
     use super::*;
     use crate::report::tests::{ended, record};
@@ -233,11 +234,8 @@ mod tests {
         let mut record = ended("s3://my-bucket/k", OutcomeKind::GaveUp, 90);
         record.outcome.as_mut().unwrap().limit = Some(Limit::Count);
         record.notified = Some(Notified::Undeliverable("HTTP 404".to_owned()));
-        record.wait.history = vec![Past {
-            wait: "wait-0".to_owned(),
-            origin: "event-7".to_owned(),
-            outcome: OutcomeKind::Vanished,
-        }];
+        let past = json!({ "wait": "wait-0", "origin": "event-7", "outcome": "vanished" });
+        record.wait.history = vec![serde_json::from_value(past).unwrap()];
         let shown = text(&lines(&record, at(100)));
         for words in [
             "gave-up (count)",
