@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "these are tests: what is not as expected fails them")]
 
 mod beside;
+mod cloud;
 mod files;
+mod follows;
 mod harness;
 mod lists;
 mod papers;
