@@ -166,7 +166,16 @@ mod tests {
     #[test]
     fn the_target_schema_has_every_kind_with_its_fields() {
         let schema = text(Name::Target);
-        for word in ["rds-snapshot", "s3-object", "file", "bucket", "until", "account"] {
+        for word in [
+            "rds-snapshot",
+            "rds-cluster-snapshot",
+            "s3-object",
+            "http",
+            "expect",
+            "file",
+            "until",
+            "account",
+        ] {
             assert!(schema.contains(&format!("\"{word}\"")), "{word}: {schema}");
         }
     }

@@ -114,7 +114,11 @@ async fn wait(
     });
     let screen = Screen::new();
     let begin = async {
-        if session.embedded() && targets.iter().any(|target| !matches!(target, Target::File(_))) {
+        if session.embedded()
+            && targets
+                .iter()
+                .any(|target| !matches!(target, Target::File(_) | Target::Http(_)))
+        {
             session.aws.credentials().await?;
         }
         begin::all(&engine, session.embedded(), targets, policy, &screen).await

@@ -49,6 +49,7 @@ use crate::wait::{Extra, is_default};
 
 /// What is asked for, and what it has to answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Http {
     /// Its address; path and query are sent byte for byte. A query is shown wherever the target is: secrets belong into
     /// headers.
@@ -69,6 +70,7 @@ pub struct Http {
 
 /// How a target is asked: a look may be repeated at any time, so nothing that changes things belongs here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Method {
     /// `GET`

@@ -21,6 +21,7 @@ const MOST_SIGNS: usize = 64;
 /// it says so), and if that is an object whose `status` or `state` is one of the words for work that goes on or has
 /// failed, that counts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expect {
     /// The statuses of an answer that counts; 200 unless said otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,6 +42,7 @@ pub struct Expect {
 
 /// What must hold of a body.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Rule {
     /// The expression is truthy: no null, false, or empty text, list or object.

@@ -32,6 +32,7 @@ const MASK: &str = "***";
 
 /// The headers of a request, by name in lower case. [`Debug`](std::fmt::Debug) shows no value.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Headers(BTreeMap<String, String>);
 

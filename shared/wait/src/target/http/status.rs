@@ -25,6 +25,24 @@ impl Statuses {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Statuses {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Statuses".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let status = serde_json::json!([
+            { "type": "integer", "minimum": 100, "maximum": 599 },
+            { "type": "string", "pattern": "^ *[1-5][0-9]{2} *(- *[1-5][0-9]{2} *)?$" },
+        ]);
+        schemars::json_schema!({
+            "description": TAKES,
+            "anyOf": [status[0], status[1], { "type": "array", "minItems": 1, "items": { "anyOf": status } }],
+        })
+    }
+}
+
 fn range(value: &Value) -> Option<(u16, u16)> {
     let status = |text: &str| {
         let three_digits = text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit());
