@@ -1,7 +1,7 @@
 //! A folder of its own for each test, and the binary in an environment that knows nothing of ours.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -137,37 +137,45 @@ pub(crate) fn pause(duration: Duration) {
 
 /// A webhook on loopback that answers each message with a status; the messages come out of the channel.
 pub(crate) fn webhook(status: &'static str) -> (String, mpsc::Receiver<Value>) {
+    slow_webhook(status, Duration::ZERO)
+}
+
+/// The same, taking its time between a message and its answer.
+pub(crate) fn slow_webhook(status: &'static str, time: Duration) -> (String, mpsc::Receiver<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/services/T0/B0/secret", listener.local_addr().unwrap());
     let (send, receive) = mpsc::channel();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut reader = BufReader::new(stream.try_clone().unwrap());
-            let mut length = 0;
-            loop {
-                let mut line = String::new();
-                reader.read_line(&mut line).unwrap();
-                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                if line.trim().is_empty() {
-                    break;
-                }
-            }
-            let mut body = vec![0; length];
-            reader.read_exact(&mut body).unwrap();
-            write!(
-                stream,
-                "HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok"
-            )
-            .unwrap();
-            if send.send(serde_json::from_slice(&body).unwrap()).is_err() {
-                return;
-            }
+            let (stream, send) = (stream.unwrap(), send.clone());
+            std::thread::spawn(move || take_message(stream, status, time, &send));
         }
     });
     (url, receive)
+}
+
+fn take_message(mut stream: TcpStream, status: &str, time: Duration, send: &mpsc::Sender<Value>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    // The test may have ended, and so may whoever sent the message.
+    let _ = send.send(serde_json::from_slice(&body).unwrap());
+    pause(time);
+    let _ = write!(
+        stream,
+        "HTTP/1.1 {status}\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok"
+    );
 }
 
 /// Whether a path is there.

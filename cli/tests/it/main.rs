@@ -3,6 +3,7 @@
 
 mod beside;
 mod cloud;
+mod crashes;
 mod files;
 mod follows;
 mod harness;
