@@ -131,7 +131,9 @@ Targets:
   rds:snapshot/ID                                 a snapshot of an RDS instance
   rds:cluster-snapshot/ID                         a snapshot of an RDS cluster
   arn:aws:rds:REGION:ACCOUNT:snapshot:ID          the same, in another region or account
+  https://HOST/PATH                               an answer over HTTP
   file:PATH                                       a file of this machine
+  '{\"kind\":\"http\",\"url\":…,\"expect\":…}'        any of them as an object in JSON
 
 Exit codes:
   0 completed   1 failed or vanished   3 cancelled   4 cannot be checked   124 gave up

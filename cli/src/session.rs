@@ -10,6 +10,8 @@ use matsu_wait::event::Rules;
 use matsu_wait::setup;
 use matsu_wait::target::{BadTarget, Here, Target, Until, file};
 
+use serde_json::Value;
+
 use crate::args::{Common, Output};
 use crate::failure::Failure;
 use crate::settings::values;
@@ -105,18 +107,26 @@ impl Session {
     }
 
     /// Reads a target as people type it here: paths become absolute, and where a short form needs our account it is
-    /// asked for.
+    /// asked for. An object in JSON is a target as well.
     pub(crate) async fn target(&self, text: &str, until: Option<Until>) -> Result<Target, Failure> {
         let folder = std::env::current_dir()
             .map_err(|fault| Failure::Configuration(format!("the current folder cannot be told: {fault}")))?;
         let text = file::absolute(text, &folder);
-        let parsed = match Target::parse(&text, until, &self.here) {
+        let object = text.trim_start().starts_with('{').then(|| serde_json::from_str(&text));
+        let object: Option<Value> = object
+            .transpose()
+            .map_err(|fault| Failure::Usage(format!("the target {text} is not JSON: {fault}")))?;
+        let read = |here: &Here| match &object {
+            Some(object) => Target::from_value(object, until, here),
+            None => Target::parse(&text, until, here),
+        };
+        let parsed = match read(&self.here) {
             Err(BadTarget::NeedsAccount(_)) => {
                 let here = Here {
                     account: Some(self.aws.account().await?),
                     ..self.here.clone()
                 };
-                Target::parse(&text, until, &here)
+                read(&here)
             }
             parsed => parsed,
         };

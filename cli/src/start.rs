@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use matsu_starter::{Answer, Served, StartError};
 use matsu_wait::engine::Run;
-use matsu_wait::target::{Target, Until};
+use matsu_wait::target::Target;
 use matsu_wait::work::LEASE;
 use serde_json::{Map, Value, json};
 
@@ -79,7 +79,7 @@ async fn event(file: &str) -> Result<Value, Failure> {
 
 /// The event that asks for a wait.
 fn wait(target: &Target) -> Value {
-    json!({ "target": target.to_string(), "until": target.until().map(Until::word) })
+    json!({ "target": target })
 }
 
 /// The event that asks for a copy.

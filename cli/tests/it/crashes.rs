@@ -49,7 +49,7 @@ async fn figure_a_worker_killed_ten_times_in_the_middle_of_100_waits_loses_none(
     };
 
     let mut told: BTreeMap<String, usize> = BTreeMap::new();
-    let mut hear = |wait: Duration, told: &mut BTreeMap<String, usize>| {
+    let hear = |wait: Duration, told: &mut BTreeMap<String, usize>| {
         while let Ok(message) = messages.recv_timeout(wait) {
             let text = message["text"].as_str().unwrap();
             let name = text.split("awaited-").nth(1).unwrap().split('.').next().unwrap();

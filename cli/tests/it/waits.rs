@@ -298,3 +298,20 @@ fn a_reader_who_goes_away_is_no_reason_to_panic() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(!ran.stderr.contains("panic"), "{ran:?}");
 }
+
+#[test]
+fn a_target_may_be_an_object_in_json() {
+    let rig = Rig::new();
+    rig.touch("there");
+    let target = format!("{{\"kind\":\"file\",\"path\":\"{}\"}}", rig.path("there").display());
+    let ran = rig.run(&["wait", &target, "--output", "json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.json()["target"]["kind"], "file");
+    for bad in [
+        "{",
+        "{\"kind\":\"flie\"}",
+        "{\"kind\":\"http\",\"url\":\"https://h\",\"expect\":{\"json\":\"a[\"}}",
+    ] {
+        assert_eq!(rig.run(&["wait", bad]).code, Some(252), "{bad}");
+    }
+}

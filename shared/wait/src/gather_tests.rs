@@ -51,6 +51,14 @@ fn message(body: &str) -> Outgoing {
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the paused clock of the runtime is what is measured"
+)]
+fn begun() -> tokio::time::Instant {
+    tokio::time::Instant::now()
+}
+
 async fn look(engine: &Engine, text: &str) -> String {
     match engine.look.look(&target(text)).await {
         Seen::Pending(status) => status.text,
@@ -88,7 +96,7 @@ async fn looks_that_do_not_go_together_are_requests_of_their_own() {
 async fn members_that_end_without_asking_keep_nobody_waiting() {
     tokio::time::pause();
     let (engine, noted) = engine(&Bench::new());
-    let begun = tokio::time::Instant::now();
+    let begun = begun();
     let items: Vec<_> = (0..10).collect();
     together(&engine, items, |engine, item| async move {
         if item % 2 == 0 {
@@ -104,7 +112,7 @@ async fn members_that_end_without_asking_keep_nobody_waiting() {
 async fn a_member_that_is_busy_delays_the_others_by_no_more_than_patience() {
     tokio::time::pause();
     let (engine, noted) = engine(&Bench::new());
-    let begun = tokio::time::Instant::now();
+    let begun = begun();
     let ended = together(&engine, vec![0, 1, 2], |engine, item| async move {
         if item == 0 {
             let _ = tokio::time::timeout(10 * SECOND, std::future::pending::<()>()).await;

@@ -159,13 +159,11 @@ impl Targets {
         }
     }
 
-    /// The clients for `target`, which is in AWS.
-    fn aws(&self, target: &impl std::fmt::Display) -> Result<&Aws, Seen> {
-        self.aws.as_deref().ok_or_else(|| {
-            Seen::Denied(format!(
-                "{target} is in AWS, and nothing here is set up for AWS: set a region and credentials"
-            ))
-        })
+    /// What is seen of `target`, which is in AWS, without clients for it.
+    fn without_aws(target: &impl std::fmt::Display) -> Seen {
+        Seen::Denied(format!(
+            "{target} is in AWS, and nothing here is set up for AWS: set a region and credentials"
+        ))
     }
 }
 

@@ -89,7 +89,13 @@ impl Worker {
             let most = places.available_permits().min(queue::BATCH);
             let mut pause = IDLE;
             if most > 0 {
-                match self.engine.queue.receive(most, VISIBILITY).await {
+                let received = tokio::select! {
+                    biased;
+                    received = self.engine.queue.receive(most, VISIBILITY) => received,
+                    // A queue may take its time to answer that it is empty; what it gives meanwhile comes again.
+                    () = &mut stop => break,
+                };
+                match received {
                     Ok(deliveries) => {
                         faults = 0;
                         let full = deliveries.len() == most;
