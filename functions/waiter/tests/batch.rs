@@ -219,3 +219,36 @@ async fn a_sweep_from_the_schedule_answers_what_it_found_and_sent() {
         assert!(Event::read(bad).unwrap_err().to_string().contains("it takes true"));
     }
 }
+
+/// A look that breaks the program.
+#[derive(Debug)]
+struct Panics;
+
+#[async_trait::async_trait]
+impl matsu_wait::target::Look for Panics {
+    async fn look(&self, target: &matsu_wait::Target) -> Seen {
+        assert!(!target.to_string().ends_with("poison"), "on purpose");
+        Seen::Satisfied(Status::new("exists"))
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_breaks_the_program_is_given_back_and_its_neighbours_are_worked() {
+    let bench = Bench::new();
+    for key in ["a", "poison", "b"] {
+        let asked = matsu_wait::testing::request(&format!("s3://data/{key}"), key);
+        bench.start(&asked).await;
+    }
+    let deliveries = bench.queue.receive(10, SECOND).await.unwrap();
+    let bodies: Vec<_> = deliveries.iter().map(|d| (d.id.as_str(), d.body.as_str())).collect();
+    let engine = Engine {
+        look: Arc::new(Panics),
+        ..bench.engine()
+    };
+    let failures = answer(&bench, &Run::new(engine, bench.lease()), &bodies).await;
+    assert_eq!(
+        failures,
+        json!({"batchItemFailures": [{"itemIdentifier": bodies[1].0}]})
+    );
+    assert_eq!(bench.notify.taken().len(), 2);
+}

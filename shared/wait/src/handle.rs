@@ -1,6 +1,11 @@
 //! One queue body: what it is, and the verb for it. What the waiter function does for each message of a batch, and a
 //! worker for each that it receives.
 
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt;
+
 use crate::engine::{Run, limit};
 use crate::event::{self, Rules, Wanted};
 use crate::ledger::Stop;
@@ -23,7 +28,9 @@ pub enum Handled {
 
 /// Works one message. `rules.origin` is the queue's id of it: the identity of a raw message without one of its own.
 pub async fn handle(run: &Run, rules: &Rules, body: &str) -> Handled {
-    match understood(run, rules, body).await {
+    // A panic is a fault of this message alone, which becomes a dead letter in the end.
+    let understood = AssertUnwindSafe(understood(run, rules, body)).catch_unwind().await;
+    match understood.unwrap_or_else(|panic| Err(Stop::Broken(words(&*panic)).into())) {
         Ok(handled) => handled,
         Err(Trouble::Stop(stop)) => {
             tracing::warn!(message = rules.origin, why = %stop, "the message is given back");
@@ -70,6 +77,13 @@ async fn understood(run: &Run, rules: &Rules, body: &str) -> Result<Handled, Tro
             }
         }
     }
+}
+
+/// What a panic said.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without words".to_owned())
 }
 
 /// A permanently bad message is put aside by ourselves, unchanged and with its reason.

@@ -36,6 +36,9 @@ pub enum Stop {
     /// The job of a request that shares a running wait could not be started this time.
     #[error("the job cannot be started yet: {0}")]
     JobLater(String),
+    /// The program has a fault that this message brings to light.
+    #[error("the program broke: {0}")]
+    Broken(String),
     /// The message was written by a later release.
     #[error("the message has version {0}, this release reads up to {VERSION}")]
     Newer(u32),

@@ -5,6 +5,11 @@ use std::sync::Arc;
 
 use matsu_lock::{Clock, Encryption, OsRandom, Random, S3Store, Store, StoreError, SystemClock};
 
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
 use crate::aws::Aws;
 use crate::config::{Config, LogFormat, QueueUrl, StoreUrl};
 use crate::engine::Engine;
@@ -14,7 +19,7 @@ use crate::notify::{LogOnly, Notify, Slack};
 use crate::queue::{BadQueueUrl, Queue, QueueError, SqsQueue};
 use crate::secret::Secrets;
 use crate::target::http::Reach;
-use crate::target::{Here, Targets};
+use crate::target::{self, Here};
 
 /// Why an engine could not be put together.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +60,7 @@ pub fn engine(config: &Config, aws: &Arc<Aws>, here: &Here) -> Result<Engine, Se
     Ok(Engine {
         store,
         queue,
-        look: Arc::new(Targets::new(Some(aws.clone()), here.clone()).reaching(reach)),
+        look: Arc::new(target::Targets::new(Some(aws.clone()), here.clone()).reaching(reach)),
         jobs: Arc::new(RdsJobs::new(Some(aws.clone()), config.copy.clone(), here.clone())),
         notify,
         clock,
@@ -177,18 +182,16 @@ pub fn rules(config: &Config, here: &Here, origin: String) -> Rules {
 
 /// Begins to write the log to standard error, with what the configuration leaves to be said. Only the first call counts.
 pub fn logging(config: &Config, level: &str) {
-    let filter = tracing_subscriber::EnvFilter::new(format!(
-        "off,matsu={level},matsu_lock={level},matsu_wait={level},matsu_starter={level},matsu_waiter={level}"
-    ));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_target(false);
-    // A second call finds the log running already: that is fine.
-    let _ = match config.log {
-        LogFormat::Text => log.compact().try_init(),
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
+    let level = level.parse().unwrap_or(LevelFilter::OFF);
+    // Our own packages alone: what the libraries below have to say may hold secrets.
+    let ours = Targets::new().with_target("matsu", level);
+    let lines = fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let lines = match config.log {
+        LogFormat::Text => lines.compact().with_filter(ours).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).with_filter(ours).boxed(),
     };
+    // A second call finds the log running already: that is fine.
+    let _ = tracing_subscriber::registry().with(lines).try_init();
     for name in &config.not_yet {
         tracing::warn!(name, "the setting is taken, but this version does not act on it yet");
     }
