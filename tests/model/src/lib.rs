@@ -3,10 +3,10 @@
 //! In reading order:
 //!
 //! * [`words`]: what the protocol speaks of, and the state of its world.
-//! * [`run`]: what one run does, step by step; [`start`], [`pass`], [`beside`] are its verbs.
-//! * [`world`]: what happens to runs: delivery, death, answers that never come, a purged queue.
-//! * [`tally`]: what was done to each wait, and [`promises`]: what must hold in every state.
-//! * [`mixes`]: the faults of each search. [`Rule`]: the rules that can be taken away to see that they are needed.
+//! * `run`: what one run does, step by step; `start`, `pass`, `beside` are its verbs.
+//! * `world`: what happens to runs: delivery, death, answers that never come, a purged queue.
+//! * `tally`: what was done to each wait, and `promises`: what must hold in every state.
+//! * `mixes`: the faults of each search. [`Rule`]: the rules that can be taken away to see that they are needed.
 //!
 //! Time is abstract. A message *delayed by a lease* can be delivered only when every run is dead that was alive at its
 //! sending; everything else can happen at any time.
