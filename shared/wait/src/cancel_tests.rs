@@ -105,3 +105,18 @@ async fn what_is_over_unknown_or_of_another_queue_is_left_alone() {
     assert_eq!(answer, Cancelled::Elsewhere { home });
     assert_eq!(bench.record(&other).await.unwrap().0.state, State::Waiting);
 }
+
+#[tokio::test]
+async fn a_cancel_of_a_shorter_lease_does_not_hide_the_run_that_may_still_look() {
+    let bench = pending().await;
+    let brief = Run::new(bench.engine(), 10 * SECOND);
+    cancel(&brief, &target(TARGET)).await.unwrap();
+    let (record, _) = bench.record(&target(TARGET)).await.unwrap();
+    assert_eq!(record.lease.duration(), bench.lease());
+
+    // A request that follows waits for that run, too.
+    let next = request(TARGET, "origin-2");
+    crate::start::start(&brief, &next).await.unwrap();
+    let due = bench.queue.waiting().last().unwrap().due;
+    assert_eq!(due - bench.clock.elapsed(), bench.lease());
+}

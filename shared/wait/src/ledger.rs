@@ -183,12 +183,13 @@ pub fn waiting(run: &Run, wait: Wait, pass: u32, parent: Option<Token>, msg: Str
     }
 }
 
-/// The same record for another write of it by this run: a fresh `put`, this run's lease.
+/// The same record for another write of it by this run: a fresh `put`, and a lease that covers both this run and the one
+/// that wrote the record, which may still look when somebody with a shorter lease writes in between.
 #[must_use]
 pub fn rewritten(run: &Run, record: &Record) -> Record {
     Record {
         put: run.engine().random.id(),
-        lease: Lease::new(run.lease()),
+        lease: Lease::new(run.lease()).max(record.lease),
         ..record.clone()
     }
 }
