@@ -152,13 +152,18 @@ async fn begin(run: &Run) -> Result<Option<Window>, Stop> {
         .effect(limit::STORE, store.get(&key))
         .await?
         .ok_or_else(no_answer)??;
-    let now = stored.as_ref().and_then(|stored| stored.date);
-    let now = now.unwrap_or_else(|| run.engine().clock.now());
+    let date = stored.as_ref().and_then(|stored| stored.date);
+    let now = date.unwrap_or_else(|| run.engine().clock.now());
     let note = stored
         .as_ref()
         .and_then(|s| serde_json::from_slice::<Note>(&s.body).ok());
     // A note from the future is one of a clock that was wrong: it hides nothing.
     let before = note.map(|note| note.at).filter(|at| *at <= now);
+    // Where there was no note to read, only the answer to its writing tells the store's time.
+    let window = |answered: Option<Timestamp>| Window {
+        before,
+        now: date.or(answered).unwrap_or(now),
+    };
     let mine = Note {
         v: VERSION,
         at: now,
@@ -170,16 +175,17 @@ async fn begin(run: &Run) -> Result<Option<Window>, Stop> {
         None => store.create(&key, body),
     };
     match run.effect(limit::STORE, write).await?.ok_or_else(no_answer)?? {
-        Write::Written { .. } => Ok(Some(Window { before, now })),
+        Write::Written { date, .. } => Ok(Some(window(date))),
         Write::Refused => Ok(None),
         Write::Unknown(why) => {
             let stands = run
                 .effect(limit::STORE, store.get(&key))
                 .await?
                 .ok_or_else(no_answer)??;
+            let date = stands.as_ref().and_then(|stands| stands.date);
             let note = stands.and_then(|s| serde_json::from_slice::<Note>(&s.body).ok());
             match note {
-                Some(note) if note.put == mine.put => Ok(Some(Window { before, now })),
+                Some(note) if note.put == mine.put => Ok(Some(window(date))),
                 _ => Err(StoreError::Unavailable(why).into()),
             }
         }

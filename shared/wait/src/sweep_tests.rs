@@ -167,6 +167,20 @@ async fn a_clock_that_was_a_day_ahead_hides_nothing() {
 }
 
 #[tokio::test]
+async fn the_first_sweep_goes_by_the_clock_of_the_store_and_not_by_its_own() {
+    let bench = Bench::new();
+    let mut engine = bench.engine();
+    engine.store = Arc::new(MemoryStore::new(bench.clock.clone()).telling_date());
+    let asked = every_minute("s3://my-bucket/key", "origin-1");
+    crate::start::start(&Run::new(engine.clone(), MINUTE), &asked)
+        .await
+        .unwrap();
+    engine.clock = Arc::new(HandClock::new(bench.clock.now() + 24 * 60 * MINUTE));
+    let swept = sweep(&Run::new(engine, MINUTE), false).await.unwrap();
+    assert_eq!(swept.unwrap().sent, 0, "the record is new");
+}
+
+#[tokio::test]
 async fn the_waits_of_another_queue_are_left_alone_until_they_are_adopted() {
     let bench = Bench::new();
     let asked = every_minute("s3://my-bucket/key", "origin-1");
