@@ -1,6 +1,6 @@
 //! What a history writes down: who runs, what is on its way, what the promises need to know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -88,8 +88,10 @@ pub(crate) struct Book {
     pub(crate) looking: Vec<(String, usize)>,
     /// What was done to each wait.
     pub(crate) waits: BTreeMap<String, Tally>,
-    /// The origins of requests that were served: by a wait of their own, or, put off before, by one that they share.
-    pub(crate) origins: Vec<String>,
+    /// The origins of the waits that were accepted.
+    pub(crate) accepted: BTreeSet<String>,
+    /// The origins of put-off requests that were served.
+    pub(crate) served: BTreeSet<String>,
     /// The records as they stand, by key.
     pub(crate) standing: BTreeMap<String, Record>,
     /// Every version of a record that ever stood there, by token.
@@ -145,6 +147,11 @@ impl World {
     /// Whether a fault that happens in so many of a thousand cases happens now.
     pub(crate) fn goes_wrong(&self, cases: u64) -> bool {
         cases > 0 && self.now() < self.plan.calm && self.dice.per_mille(cases)
+    }
+
+    /// Without sweeps nothing makes good what a command that dies half-way leaves undone, so none does there.
+    pub(crate) fn is_spared(&self, run: usize) -> bool {
+        !self.plan.sweeps && self.book().runs[run].role == Role::Command
     }
 
     /// Writes down what happened, if anybody wants to read it.

@@ -19,7 +19,7 @@ impl History {
             let Some((_, deed)) = self.deeds.pop() else { break };
             self.do_it(deed);
         }
-        if self.next_sweep <= now {
+        if self.world.plan.sweeps && self.next_sweep <= now {
             // Once nothing goes wrong, sweeps need not be frequent.
             let calm = now > self.world.plan.calm;
             self.next_sweep = now + if calm { 15 * MINUTE } else { self.world.plan.sweep_every };
@@ -153,7 +153,7 @@ impl History {
                 Handled::Started(Started::Created { .. } | Started::Already { wait: Some(_), .. }),
                 origin,
             ) => {
-                self.world.book().origins.extend(origin);
+                self.world.book().served.extend(origin);
             }
             _ => {}
         }
@@ -177,10 +177,10 @@ impl History {
     pub(crate) fn check_requests(&self) {
         let lost = self.purged || !self.world.queue.dead().is_empty();
         let mut book = self.world.book();
-        let origins: Vec<&str> = book.origins.iter().map(String::as_str).collect();
+        let served = |origin: &String| book.accepted.contains(origin) || book.served.contains(origin);
         let requests = self.world.plan.requests.iter().zip(&self.unserved);
         let forgotten = requests
-            .filter(|(request, unserved)| **unserved && !origins.contains(&request.origin.as_str()))
+            .filter(|(request, unserved)| **unserved && !served(&request.origin))
             .map(|(request, _)| request.origin.clone())
             .next();
         if let Some(origin) = forgotten.filter(|_| !lost) {

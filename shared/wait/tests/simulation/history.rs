@@ -128,11 +128,11 @@ impl History {
     /// The run goes on to its next stop, or dies, or stalls.
     fn go_on(&mut self, place: usize, now: Duration) {
         let (world, rates) = (self.world.clone(), self.world.plan.rates);
-        if world.goes_wrong(rates.death) {
+        if world.goes_wrong(rates.death) && !world.is_spared(self.tasks[place].run) {
             return self.die(place);
         }
         let task = &mut self.tasks[place];
-        if world.goes_wrong(rates.stall) {
+        if world.goes_wrong(rates.stall) && !world.is_spared(task.run) {
             world.note(|| format!("run {} stalls", task.run));
             world.book().runs[task.run].rests_until = now + world.dice.between(Duration::ZERO, 3 * MINUTE);
             return;

@@ -23,7 +23,7 @@ const THREE_DAYS: SignedDuration = SignedDuration::from_hours(72);
 
 impl Ports {
     fn queue_fails(&self) -> bool {
-        self.world.goes_wrong(self.world.plan.rates.queue)
+        self.world.goes_wrong(self.world.plan.rates.queue) && !self.world.is_spared(self.run)
     }
 
     fn note_sent(&self, message: &Outgoing) {

@@ -136,6 +136,9 @@ pub(crate) struct Plan {
     pub(crate) revoked: Spell,
     /// Jobs and looks are throttled.
     pub(crate) throttled: Spell,
+    /// Whether anybody sweeps. If not, the chain carries itself: nothing is purged, nothing becomes a dead letter, and
+    /// commands do not die half-way.
+    pub(crate) sweeps: bool,
     pub(crate) sweep_every: Duration,
     /// Nothing goes wrong after this; only the channel may be silent longer.
     pub(crate) calm: Duration,
@@ -166,10 +169,11 @@ impl Plan {
         } else {
             dice.one_of(&[1, 10, 60, 240])
         };
+        let sweeps = dice.per_mille(700);
         let mut plan = Self {
             lease,
             visibility: dice.one_of(&[lease + 5 * SECOND, lease * 6]),
-            max_receives: dice.one_of(&[Some(5), Some(5), None]),
+            max_receives: dice.one_of(&[Some(5), Some(5), None]).filter(|_| sweeps),
             tells_date: dice.per_mille(700),
             rates: Rates {
                 store: rate(80),
@@ -183,6 +187,7 @@ impl Plan {
             silent: spell(200, silence * MINUTE),
             revoked: spell(50, 30 * MINUTE),
             throttled: spell(300, 15 * MINUTE),
+            sweeps,
             sweep_every: dice.one_of(&[1, 5, 15]) * MINUTE,
             deeds: Vec::new(),
             targets,
@@ -215,9 +220,11 @@ impl Plan {
             (0..dice.one_of(&[0, 0, 0, 1])).for_each(|_| at(Deed::Raw(target)));
             (0..dice.one_of(&[0, 0, 0, 1, 2])).for_each(|_| at(Deed::Extend(target)));
         }
-        (0..dice.one_of(&[0, 0, 0, 1])).for_each(|_| at(Deed::Purge));
+        if self.sweeps {
+            (0..dice.one_of(&[0, 0, 0, 1])).for_each(|_| at(Deed::Purge));
+            (0..dice.below(3)).for_each(|_| at(Deed::Sweep));
+        }
         (0..dice.one_of(&[0, 0, 2, 5])).for_each(|_| at(Deed::Duplicate));
-        (0..dice.below(3)).for_each(|_| at(Deed::Sweep));
         // The first event begins the history.
         deeds.push((Duration::ZERO, Deed::Ask(0)));
         deeds.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
@@ -240,7 +247,7 @@ fn fated(dice: &Dice, number: usize, calm: Duration) -> (Target, Fate) {
         ready: maybe(700),
         fails: maybe(100),
         gone: maybe(100),
-        refused: dice.per_mille(100),
+        refused: dice.per_mille(200),
     };
     (target(&format!("rds:snapshot/copy-{number}")), fate)
 }

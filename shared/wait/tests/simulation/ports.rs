@@ -59,7 +59,9 @@ impl Ports {
 
     /// Whether this call of the store goes wrong.
     fn store_fails(&self) -> bool {
-        self.world.plan.storm.covers(self.world.now()) || self.world.goes_wrong(self.world.plan.rates.store)
+        let (world, plan) = (&self.world, &self.world.plan);
+        let fails = plan.storm.covers(world.now()) || world.goes_wrong(plan.rates.store);
+        fails && !world.is_spared(self.run)
     }
 
     async fn write(&self, key: &str, replacing: Option<&Token>, body: Vec<u8>) -> Result<Write, StoreError> {

@@ -88,8 +88,8 @@ impl Book {
             }
             _ => {}
         }
-        if same.is_none() {
-            self.origins.push(record.wait.origin.clone());
+        if same.is_none() && !self.accepted.insert(record.wait.origin.clone()) {
+            self.break_promise(format!("a second wait for the request of {}", record.wait.origin));
         }
         // What the run has told is recorded.
         let owed = |wait: &String| record.wait.owed.iter().any(|owed| owed.wait == *wait);
