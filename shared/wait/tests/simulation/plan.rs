@@ -5,10 +5,11 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use matsu_lock::{Random, SeededRandom};
 use matsu_wait::Target;
-use matsu_wait::job::{Job, RdsCopy, Tags};
+use matsu_wait::job::Job;
 use matsu_wait::start::Request;
 use matsu_wait::testing::{SECOND, target};
 use matsu_wait::wait::{Extra, Policy};
+use serde_json::json;
 
 /// One minute.
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
@@ -277,11 +278,6 @@ fn requests(dice: &Dice, targets: &[(Target, Fate)]) -> Vec<Request> {
 }
 
 fn job() -> Job {
-    Job::RdsCopy(RdsCopy {
-        source: "arn:aws:rds:eu-central-1:123456789012:snapshot:source".to_owned(),
-        source_created: None,
-        source_instance: None,
-        kms_key: None,
-        tags: Tags::None,
-    })
+    let source = "arn:aws:rds:eu-central-1:123456789012:snapshot:source";
+    serde_json::from_value(json!({ "kind": "rds-copy", "source": source })).expect("a job")
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use matsu_lock::SeededRandom;
 use matsu_wait::cancel::cancel;
-use matsu_wait::event::{OnObjectCreated, Rules};
+use matsu_wait::event::Rules;
 use matsu_wait::extend::extend;
 use matsu_wait::handle::{Handled, handle};
 use matsu_wait::message::Body;
 use matsu_wait::queue::Delivery;
 use matsu_wait::start::{Started, start};
 use matsu_wait::sweep::sweep;
-use matsu_wait::testing::{SECOND, here};
+use matsu_wait::testing::{Bench, SECOND};
 use matsu_wait::wait::Policy;
 use matsu_wait::wake::wake;
 use matsu_wait::{Engine, Run};
@@ -97,16 +97,12 @@ pub(crate) fn deliver(world: &Arc<World>, random: &Arc<SeededRandom>, delivery: 
         )
     });
     let rules = Rules {
-        here: here(),
         policy: Policy {
             max_count: 6,
             timeout: 1_200 * SECOND,
             ..Policy::default()
         },
-        on_object_created: OnObjectCreated::WaitDeleted,
-        own_store: None,
-        files: false,
-        origin: delivery.id.clone(),
+        ..Bench::new().rules(&delivery.id)
     };
     let origin = match Body::parse(&delivery.body) {
         Ok(Body::Raw(request)) => request["origin"].as_str().map(str::to_owned),
