@@ -137,7 +137,7 @@ impl History {
         self.world.note(|| {
             let what = match &done {
                 Done::Asked(_, served) => format!("{served:?}"),
-                Done::Worked(handled, _) => format!("{handled:?}"),
+                Done::Worked(handled) => format!("{handled:?}"),
                 Done::Whatever => String::new(),
             };
             format!("run {} ends: {what}", task.run)
@@ -149,12 +149,6 @@ impl History {
             Done::Asked(request, Some(Started::Created { .. } | Started::Already { wait: Some(_), .. })) => {
                 self.unserved[request] = false;
             }
-            Done::Worked(
-                Handled::Started(Started::Created { .. } | Started::Already { wait: Some(_), .. }),
-                origin,
-            ) => {
-                self.world.book().served.extend(origin);
-            }
             _ => {}
         }
     }
@@ -163,7 +157,7 @@ impl History {
     pub(crate) fn check_costs(&self, run: usize, done: &Done) {
         let mut book = self.world.book();
         let entry = &book.runs[run];
-        let normal = matches!(done, Done::Worked(Handled::Passed(Passed::Again), _)) && !entry.troubled;
+        let normal = matches!(done, Done::Worked(Handled::Passed(Passed::Again))) && !entry.troubled;
         let (puts, gets) = (entry.puts, entry.gets);
         if normal && (puts, gets) != (1, 0) {
             book.break_promise(format!(

@@ -26,8 +26,8 @@ use crate::ports::Ports;
 pub(crate) enum Done {
     /// A request: how it was served; none: it comes again.
     Asked(usize, Option<Started>),
-    /// A message was worked; with the origin of a raw one.
-    Worked(Handled, Option<String>),
+    /// A message was worked.
+    Worked(Handled),
     /// Anything else.
     Whatever,
 }
@@ -108,12 +108,17 @@ pub(crate) fn deliver(world: &Arc<World>, random: &Arc<SeededRandom>, delivery: 
         Ok(Body::Raw(request)) => request["origin"].as_str().map(str::to_owned),
         _ => None,
     };
+    let its_world = world.clone();
     let future = async move {
         let handled = handle(&run, &rules, &delivery.body).await;
+        // It is served even if the run dies over its acknowledgement.
+        if let Handled::Started(Started::Created { .. } | Started::Already { wait: Some(_), .. }) = handled {
+            its_world.book().served.extend(origin);
+        }
         if !matches!(handled, Handled::GiveBack(_)) {
             drop(run.engine().queue.acknowledge(&[delivery]).await);
         }
-        Done::Worked(handled, origin)
+        Done::Worked(handled)
     };
     Task {
         run: number,
