@@ -116,7 +116,7 @@ impl Line {
                     state.to_owned(),
                     middle_cut(&wait.target.to_string(), LONGEST_TARGET),
                     outcome.unwrap_or_default(),
-                    record.pass.to_string(),
+                    record.passes().to_string(),
                     status.unwrap_or_default(),
                     ago(wait.started_at),
                     written,

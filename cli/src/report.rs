@@ -60,7 +60,7 @@ impl Document {
             limit: outcome.and_then(|o| o.limit).map(matsu_wait::Limit::word),
             status: text,
             progress,
-            count: Some(record.pass),
+            count: Some(record.passes()),
             elapsed_seconds: Some(seconds(delay::until(
                 outcome.map_or(now, |o| o.at),
                 record.wait.started_at,

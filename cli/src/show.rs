@@ -98,7 +98,7 @@ fn lines(record: &Record, now: Timestamp) -> Vec<(&'static str, String)> {
         ),
         (
             "passes",
-            format!("{} of at most {}", record.pass, wait.policy.max_count),
+            format!("{} of at most {}", record.passes(), wait.policy.max_count),
         ),
         ("started", moment(wait.started_at, now)),
         ("deadline", moment(wait.deadline(), now)),

@@ -49,7 +49,7 @@ pub(crate) async fn announce(
             wait: record.wait.id.clone(),
             target: record.wait.target.clone(),
             outcome: outcome.clone(),
-            passes: record.pass,
+            passes: record.passes(),
             started_at: record.wait.started_at,
             status: record.wait.status.clone(),
         };

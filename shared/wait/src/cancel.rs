@@ -3,8 +3,6 @@
 use jiff::Timestamp;
 
 use crate::decide;
-use crate::delay;
-use crate::duration;
 use crate::engine::Run;
 use crate::ledger::{self, Put, Stop};
 use crate::record::{self, Record, State};
@@ -66,15 +64,12 @@ pub async fn cancel(run: &Run, target: &Target) -> Result<Cancelled, Stop> {
     }
 }
 
-/// Somebody's decision, with what was known at that time.
+/// Somebody's decision, with what was known at that time: the record shows what the pass before saw.
 fn outcome(record: &Record, now: Timestamp) -> Outcome {
-    let wait = &record.wait;
-    let elapsed = duration::show(delay::until(now, wait.started_at));
-    let mut reason = format!("cancelled after {} passes in {elapsed}", record.pass);
-    // The record shows what the pass before saw.
-    if let Some(status) = &wait.status {
-        reason.push_str(&format!("; it was {status}"));
-    }
+    let reason = match &record.wait.status {
+        Some(status) => format!("somebody cancelled the wait; it was {status}"),
+        None => "somebody cancelled the wait".to_owned(),
+    };
     decide::outcome(OutcomeKind::Cancelled, None, reason, now)
 }
 

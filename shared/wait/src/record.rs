@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::LONGEST_LEASE;
 use crate::target::Target;
-use crate::wait::{Extra, Outcome, Wait, is_default, token};
+use crate::wait::{Extra, Outcome, OutcomeKind, Wait, is_default, token};
 
 /// The version of records and messages that this release writes.
 pub const VERSION: u32 = 1;
@@ -100,6 +100,15 @@ impl Record {
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.state == State::Done && self.notified.is_some()
+    }
+
+    /// How many passes were made: a cancellation takes a pass's place and is none.
+    #[must_use]
+    pub fn passes(&self) -> u32 {
+        match &self.outcome {
+            Some(outcome) if outcome.kind == OutcomeKind::Cancelled => self.pass.saturating_sub(1),
+            _ => self.pass,
+        }
     }
 
     /// The bytes to store: JSON, padded so that its length tells [`matsu_lock::store::is_open`] whether anything is left to do.

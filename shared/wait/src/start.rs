@@ -290,7 +290,7 @@ fn owed_after(record: &Record) -> Vec<Owed> {
     owed.extend(record.outcome.clone().map(|outcome| Owed {
         wait: record.wait.id.clone(),
         outcome,
-        passes: record.pass,
+        passes: record.passes(),
         started_at: record.wait.started_at,
         status: record.wait.status.clone(),
         extra: Extra::new(),
