@@ -159,7 +159,7 @@ pub(crate) struct WaitArgs {
     /// Give up after this many looks [MATSU_MAX_COUNT; default: 1000]
     #[arg(long, allow_hyphen_values = true, value_parser = count, value_name = "N")]
     pub(crate) max_count: Option<u32>,
-    /// Wait for all of several targets: the worst end is the exit code [default]
+    /// Wait for all of several targets: the worst end is the exit code (unless --any)
     #[arg(long, conflicts_with = "any")]
     pub(crate) all: bool,
     /// Wait for the first of several targets that is completed: the waits that this command created for the others are

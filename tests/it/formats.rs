@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 fn samples(beginning: &str) -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("formats/v1");
     let mut samples = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+    for entry in std::fs::read_dir(folder).expect("the folder of samples is there") {
+        let path = entry.expect("it can be listed").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if name.starts_with(beginning) {
-            let text = std::fs::read_to_string(&path).unwrap();
-            samples.push((name, serde_json::from_str(&text).unwrap()));
+            let text = std::fs::read_to_string(&path).expect("a sample can be read");
+            samples.push((name, serde_json::from_str(&text).expect("a sample is JSON")));
         }
     }
     assert!(samples.len() > 1, "samples {beginning}* are missing");
@@ -23,15 +23,15 @@ fn samples(beginning: &str) -> Vec<(String, Value)> {
 }
 
 fn record(sample: &Value) -> Value {
-    let record = Record::from_body("key", sample.to_string().as_bytes()).unwrap();
-    serde_json::from_slice(&record.to_body()).unwrap()
+    let record = Record::from_body("key", sample.to_string().as_bytes()).expect("a record");
+    serde_json::from_slice(&record.to_body()).expect("JSON")
 }
 
 fn timer(sample: &Value) -> Value {
     let Ok(Body::Timer(timer)) = Body::parse(&sample.to_string()) else {
         panic!("no timer: {sample}");
     };
-    serde_json::from_str(&timer.to_body()).unwrap()
+    serde_json::from_str(&timer.to_body()).expect("JSON")
 }
 
 /// Every object of a sample in turn with a field of a later release in it. What a person wrote as a map (tags, headers) takes any
@@ -41,7 +41,7 @@ fn each_with_a_later_field(sample: &Value) -> Vec<Value> {
     collect(sample, String::new(), &mut paths);
     let later = |path: &String| {
         let mut sample = sample.clone();
-        sample.pointer_mut(path).unwrap()["later"] = json!({"of": [null, 1.5, "x"]});
+        sample.pointer_mut(path).expect("a path of this sample")["later"] = json!({"of": [null, 1.5, "x"]});
         sample
     };
     paths.iter().map(later).collect()

@@ -47,7 +47,7 @@ impl SqliteStore {
     /// The store in `file`, which others may use for other things. It blocks, at most for seconds.
     ///
     /// # Errors
-    /// As [`SqliteFile::call`].
+    /// As [`SqliteFile::change_blocking`].
     pub fn new(file: SqliteFile, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Result<Self, StoreError> {
         file.change_blocking(|connection| connection.execute_batch(TABLE))?;
         Ok(Self { file, clock, random })

@@ -1,7 +1,7 @@
 //! Gathering: members of one batch are worked side by side, and what several of them ask of a port is asked together:
 //! one look at many targets, one send of many messages, one acknowledgement.
 //!
-//! A question waits until every member that could still ask has asked, or for [`PATIENCE`]: a member that is busy with
+//! A question waits until every member that could still ask has asked, or for a fifth of a second: a member that is busy with
 //! something else delays its neighbours by no more than that. Each gets its own answer; a fault of one target or message
 //! stays its own.
 

@@ -1,9 +1,5 @@
 //! The embedded engine under load: one SQLite file, one process, real clock, files as targets.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "helpers of tests are tests, too; figures are printed"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests, too")]
 #![cfg(all(feature = "sqlite", target_os = "linux"))]
 
 use std::cell::Cell;
