@@ -152,18 +152,15 @@ async fn begin(run: &Run) -> Result<Option<Window>, Stop> {
         .effect(limit::STORE, store.get(&key))
         .await?
         .ok_or_else(no_answer)??;
-    let date = stored.as_ref().and_then(|stored| stored.date);
-    let now = date.unwrap_or_else(|| run.engine().clock.now());
-    let note = stored
-        .as_ref()
-        .and_then(|s| serde_json::from_slice::<Note>(&s.body).ok());
-    // A note from the future is one of a clock that was wrong: it hides nothing.
-    let before = note.map(|note| note.at).filter(|at| *at <= now);
-    // Where there was no note to read, only the answer to its writing tells the store's time.
-    let window = |answered: Option<Timestamp>| Window {
-        before,
-        now: date.or(answered).unwrap_or(now),
-    };
+    let our_time = run.engine().clock.now();
+    let now = stored.as_ref().and_then(|stored| stored.date).unwrap_or(our_time);
+    // The sweep before began when its note was written, by the store's clock where that tells it: ours may be wrong.
+    let before = stored.as_ref().and_then(|stored| {
+        let note = || serde_json::from_slice::<Note>(&stored.body).ok();
+        stored.written.and_then(whole_seconds).or_else(|| Some(note()?.at))
+    });
+    // A time to come is that of a clock that was wrong: it hides nothing.
+    let before = before.filter(|at| *at <= now);
     let mine = Note {
         v: VERSION,
         at: now,
@@ -174,22 +171,34 @@ async fn begin(run: &Run) -> Result<Option<Window>, Stop> {
         Some(stored) => store.replace(&key, &stored.token, body),
         None => store.create(&key, body),
     };
-    match run.effect(limit::STORE, write).await?.ok_or_else(no_answer)?? {
-        Write::Written { date, .. } => Ok(Some(window(date))),
-        Write::Refused => Ok(None),
+    let written = match run.effect(limit::STORE, write).await?.ok_or_else(no_answer)?? {
+        Write::Written { date, .. } => date,
+        Write::Refused => return Ok(None),
         Write::Unknown(why) => {
             let stands = run
                 .effect(limit::STORE, store.get(&key))
                 .await?
                 .ok_or_else(no_answer)??;
-            let date = stands.as_ref().and_then(|stands| stands.date);
-            let note = stands.and_then(|s| serde_json::from_slice::<Note>(&s.body).ok());
-            match note {
-                Some(note) if note.put == mine.put => Ok(Some(window(date))),
-                _ => Err(StoreError::Unavailable(why).into()),
+            match stands {
+                Some(stands) if is_note(&stands.body, &mine.put) => stands.written.and_then(whole_seconds),
+                _ => return Err(StoreError::Unavailable(why).into()),
             }
         }
-    }
+    };
+    Ok(Some(Window {
+        before,
+        now: written.unwrap_or(now),
+    }))
+}
+
+/// Whether a body is the note of that very write.
+fn is_note(body: &[u8], put: &str) -> bool {
+    serde_json::from_slice::<Note>(body).is_ok_and(|note| note.put == put)
+}
+
+/// As stores tell the time of day.
+fn whole_seconds(time: Timestamp) -> Option<Timestamp> {
+    Timestamp::from_second(time.as_second()).ok()
 }
 
 fn no_answer() -> Stop {

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use matsu_lock::{Clock, HandClock, MemoryStore, Store};
 
 use super::*;
+use crate::engine::Engine;
 use crate::message::Body;
 use crate::queue::MemoryQueue;
 use crate::start::Request;
@@ -176,8 +177,20 @@ async fn the_first_sweep_goes_by_the_clock_of_the_store_and_not_by_its_own() {
         .await
         .unwrap();
     engine.clock = Arc::new(HandClock::new(bench.clock.now() + 24 * 60 * MINUTE));
-    let swept = sweep(&Run::new(engine, MINUTE), false).await.unwrap();
+    let ahead = Run::new(engine.clone(), MINUTE);
+    let swept = sweep(&ahead, false).await.unwrap();
     assert_eq!(swept.unwrap().sent, 0, "the record is new");
+
+    // Nor does the note that it left mislead the sweeps after it.
+    bench.clock.advance(4 * MINUTE);
+    let right = Engine {
+        clock: bench.clock.clone(),
+        ..engine
+    };
+    let right = Run::new(right, MINUTE);
+    assert_eq!(sweep(&right, false).await.unwrap().unwrap().sent, 1);
+    assert_eq!(sweep(&right, false).await.unwrap().unwrap().sent, 0);
+    assert_eq!(sweep(&ahead, false).await.unwrap().unwrap().sent, 0);
 }
 
 #[tokio::test]
