@@ -10,7 +10,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use matsu_lock::{HandClock, MemoryStore, SeededRandom, Store, Token};
 
-pub use fault::{FaultyQueue, FaultyStore, ReadFault, WriteFault};
+pub use fault::{
+    Faults, FaultyJobs, FaultyLook, FaultyNotify, FaultyQueue, FaultyStore, JobFault, LookFault, QueueFault, ReadFault,
+    TellFault, WriteFault, nth,
+};
 pub use script::{ScriptedJobs, ScriptedLook, ScriptedNotify};
 
 use crate::engine::{Engine, Run};
