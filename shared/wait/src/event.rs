@@ -38,6 +38,20 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
+/// The most that a sentence keeps of whatever it quotes, in characters; its beginning and its end are what counts.
+const LONGEST_SENTENCE: usize = 1_000;
+
+/// A sentence about somebody else's text, cut in the middle where that is long.
+pub(crate) fn brief(sentence: String) -> String {
+    let cut = sentence.chars().count().saturating_sub(LONGEST_SENTENCE);
+    if cut == 0 {
+        return sentence;
+    }
+    let begin = sentence.chars().take(LONGEST_SENTENCE / 2);
+    let end = sentence.chars().skip(LONGEST_SENTENCE / 2 + cut);
+    begin.chain(['…']).chain(end).collect()
+}
+
 use crate::job::CopyRequest;
 use crate::start::Request;
 use crate::target::http::Allow;

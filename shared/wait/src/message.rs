@@ -5,6 +5,7 @@ use matsu_lock::Token;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::event::brief;
 use crate::record::VERSION;
 use crate::wait::{Extra, Wait, is_default, token};
 
@@ -87,10 +88,13 @@ impl Body {
             }
             Some(v) if v == u64::from(VERSION) => {}
             _ => {
-                return Err(BadBody(format!("v is {}: it takes a whole number from 1", fields["v"])));
+                return Err(BadBody(brief(format!(
+                    "v is {}: it takes a whole number from 1",
+                    fields["v"]
+                ))));
             }
         }
-        let message: Message = serde_json::from_value(value).map_err(|e| BadBody(e.to_string()))?;
+        let message: Message = serde_json::from_value(value).map_err(|e| BadBody(brief(e.to_string())))?;
         if message.count == 0 {
             return Err(BadBody("count is 0: a pass has a number from 1".to_owned()));
         }

@@ -6,7 +6,7 @@ use matsu_lock::Token;
 use serde_json::{Map, Value, json};
 
 use super::fields::{Fields, quoted};
-use super::{BadEvent, Rules, Wanted};
+use super::{BadEvent, Rules, Wanted, brief};
 use crate::duration;
 use crate::job::{CopyRequest, Job, Tags};
 use crate::message::ascii;
@@ -195,7 +195,7 @@ fn read_job(job: &Value, fields: &Fields<'_>) -> Result<Job, BadEvent> {
     if !job.is_object() {
         return Err(fields.wrong("job", "rds-copy, or beside a target an object with kind"));
     }
-    serde_json::from_value(job.clone()).map_err(|e| BadEvent(format!("{}: {e}", fields.path("job"))))
+    serde_json::from_value(job.clone()).map_err(|e| BadEvent(brief(format!("{}: {e}", fields.path("job")))))
 }
 
 fn copy(fields: &Fields<'_>) -> Result<CopyRequest, BadEvent> {

@@ -9,6 +9,7 @@ pub(super) use self::together::look_all;
 use super::text::Object;
 use super::{BadTarget, Here, Target};
 use crate::aws::Family;
+use crate::event::brief;
 use crate::wait::Extra;
 
 /// A snapshot.
@@ -126,11 +127,11 @@ impl RdsSnapshot {
         let region = here
             .region
             .as_ref()
-            .ok_or_else(|| BadTarget::NeedsRegion(id.to_owned()))?;
+            .ok_or_else(|| BadTarget::NeedsRegion(brief(id.to_owned())))?;
         let account = here
             .account
             .as_ref()
-            .ok_or_else(|| BadTarget::NeedsAccount(id.to_owned()))?;
+            .ok_or_else(|| BadTarget::NeedsAccount(brief(id.to_owned())))?;
         Self::new(family, id, region, account, id)
     }
 

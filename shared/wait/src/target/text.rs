@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{File, Here, Http, RdsSnapshot, S3Object, Target, Until};
 use crate::aws::Family;
+use crate::event::brief;
 use crate::wait::Extra;
 
 /// A target that cannot be.
@@ -22,7 +23,7 @@ pub enum BadTarget {
 
 impl BadTarget {
     pub(super) fn new(text: impl Into<String>) -> Self {
-        Self::Bad(text.into())
+        Self::Bad(brief(text.into()))
     }
 }
 

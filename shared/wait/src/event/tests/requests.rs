@@ -449,3 +449,25 @@ fn an_http_target_that_must_not_be_asked_is_bad_input_unless_it_is_allowed() {
         assert!(direct(&json!({"target": url}), &allowing).is_ok(), "{url}");
     }
 }
+
+#[test]
+fn whatever_is_wrong_at_length_is_said_in_short_with_what_it_takes() {
+    let long = "x".repeat(200_000);
+    for (payload, begins, ends) in [
+        (
+            json!({"target": format!("s3://{long}")}),
+            "target: s3://xxx",
+            "it takes s3://BUCKET/KEY",
+        ),
+        (json!({"target": format!("arn:{long}")}), "target: ", "snapshot"),
+        (
+            json!({"target": "s3://example-data/a", "job": {"kind": long}}),
+            "job: unknown variant",
+            "`rds-copy`",
+        ),
+    ] {
+        let why = bad(&payload);
+        assert!(why.starts_with(begins) && why.ends_with(ends), "{why}");
+        assert!(why.chars().count() < 1_100, "{} characters", why.chars().count());
+    }
+}
