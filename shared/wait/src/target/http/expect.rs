@@ -142,10 +142,17 @@ fn rule(value: &Value) -> Result<Rule, BadTarget> {
         ))
     };
     let path = set(fields, "path").ok_or_else(|| missing("path"))?;
+    // Null is a value here.
+    let equals = fields.get("equals").ok_or_else(|| missing("equals"))?;
+    // It is part of the target's key, which must be the same each time that the target was written and read.
+    if serde_json::from_str::<Value>(&equals.to_string()).ok().as_ref() != Some(equals) {
+        return Err(BadTarget::new(format!(
+            "{NAME}.equals has a number that is not kept to its last digit: it takes one with fewer digits"
+        )));
+    }
     Ok(Rule::Equals {
         path: expression(path, &format!("{NAME}.path"))?,
-        // Null is a value here.
-        equals: fields.get("equals").ok_or_else(|| missing("equals"))?.clone(),
+        equals: equals.clone(),
         extra: Extra::new(),
     })
 }
@@ -292,6 +299,10 @@ mod tests {
                 "target.expect.json.path is not",
             ),
             (json!({"json": {"path": "a", "equal": 1}}), "\"equal\""),
+            (
+                json!({"json": {"path": "a", "equals": [-8.264377936764751e-249]}}),
+                "target.expect.json.equals has a number",
+            ),
             (json!({"failed": "!"}), "target.expect.failed"),
             (json!({"failed": "nothing(@)("}), "target.expect.failed"),
             (json!({"progress": ["a"]}), "target.expect.progress is"),
