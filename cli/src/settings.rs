@@ -218,4 +218,54 @@ mod tests {
             assert!(!bad.contains("SECRET"), "{bad}");
         }
     }
+
+    /// Pieces of files.
+    const PIECES: [&str; 29] = [
+        "store",
+        "max_delay",
+        "max_count",
+        "slack_webhook",
+        "webhok",
+        " = ",
+        "=",
+        "\"",
+        "\"\"\"",
+        "'",
+        "\n",
+        "\r",
+        "#",
+        "[",
+        "]",
+        "[[",
+        "{",
+        "}",
+        ",",
+        ".",
+        "2m",
+        "5",
+        "-1e9",
+        "true",
+        "2026-01-15",
+        "\\u0000",
+        "\u{feff}",
+        "\0",
+        "待",
+    ];
+
+    proptest::proptest! {
+        #[test]
+        fn any_file_is_read_or_refused_in_one_line_that_names_it_and_shows_no_secret(
+            pieces in proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..20), times in 1_usize..3_000,
+        ) {
+            let text = pieces.concat();
+            let webhook = format!("slack_webhook = \"https://hooks.slack.test/SECRETTOKEN\"\n{text}");
+            for text in [text.repeat(times), text, webhook] {
+                if let Err(bad) = from_file(&[("HOME", "/home/me")], &text) {
+                    proptest::prop_assert!(bad.0.contains("/etc/matsu.toml"), "{}", bad);
+                    proptest::prop_assert_eq!(bad.0.lines().count(), 1, "{}", bad);
+                    proptest::prop_assert!(!bad.0.contains("SECRET"), "{}", bad);
+                }
+            }
+        }
+    }
 }

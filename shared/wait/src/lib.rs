@@ -32,6 +32,8 @@ pub mod engine;
 pub mod event;
 pub mod extend;
 pub mod function;
+#[cfg(test)]
+mod fuzz;
 pub mod gather;
 pub mod handle;
 pub mod job;

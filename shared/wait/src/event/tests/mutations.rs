@@ -1,144 +1,17 @@
-//! Payloads with anything wrong in them.
+//! Payloads with anything wrong in them: none breaks the reader, and none starts, copies or wakes what it does not name.
 
-use matsu_lock::Random as _;
-use matsu_lock::clock::SeededRandom;
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use serde_json::Map;
 
 use super::super::{direct, raw};
 use super::*;
+use crate::fuzz::{self, any_json, cases, changes, long_text, quickly, text};
 
-struct Chance(SeededRandom);
-
-impl Chance {
-    fn below(&self, limit: usize) -> usize {
-        usize::try_from(self.0.bits() % limit.max(1) as u128).unwrap()
-    }
-
-    fn of<'a, T>(&self, list: &'a [T]) -> &'a T {
-        &list[self.below(list.len())]
-    }
-}
-
-/// Values that could stand anywhere. None of them tells of a snapshot that was created.
-fn strange(chance: &Chance) -> Value {
-    let long = "x".repeat(chance.below(5_000));
-    let texts = [
-        "",
-        " ",
-        "None",
-        "null",
-        "%",
-        "%zz",
-        "%2",
-        "+",
-        "🐟",
-        "\u{ffff}",
-        "\u{0}",
-        "\u{feff}",
-        "/",
-        "arn:",
-        "arn:aws:rds:::",
-        "arn:aws:rds:a:b:snapshot:c",
-        "arn:aws:rds:a:b:cluster-snapshot:c",
-        "s3://",
-        "s3://a/",
-        "file:",
-        "rds:snapshot/",
-        "aws:s3",
-        "aws:sqs",
-        "aws:sns",
-        "aws.s3",
-        "aws.rds",
-        "Notification",
-        "0",
-        "-1",
-        "30s",
-        "{",
-        "[]",
-        "{}",
-        "\"\"",
-        "1",
-        "{\"Records\":[]}",
-        "{\"Records\":[{}]}",
-        "{\"target\":\"s3://example-data/a\"}",
-        "RDS-EVENT-0059",
-        "RDS-EVENT-0197",
-        "#",
-        "RDS DB Snapshot Event",
-        "Object Created",
-        "ObjectCreated:Put",
-        "ObjectRemoved:Delete",
-        "exists",
-        &long,
-    ];
-    match chance.below(8) {
-        0 => Value::Null,
-        1 => json!(*chance.of(&[i64::MIN, -1, 0, 1, i64::MAX])),
-        2 => json!(*chance.of(&[0.5, -0.0, 1e300])),
-        3 => json!(chance.below(2) == 0),
-        4 => json!([]),
-        5 => json!({}),
-        _ => json!(*chance.of(&texts)),
-    }
-}
-
-/// Changes one thing somewhere in `value`.
-fn mutate(value: &mut Value, chance: &Chance) {
-    let goes_deeper = chance.below(12) > 0;
-    match value {
-        Value::Object(map) if goes_deeper && !map.is_empty() => {
-            let name = map.keys().nth(chance.below(map.len())).cloned().unwrap_or_default();
-            match chance.below(8) {
-                0 => {
-                    map.remove(&name);
-                }
-                1 => {
-                    let moved = map.remove(&name).unwrap_or_default();
-                    map.insert(format!("{name}x"), moved);
-                }
-                _ => mutate(&mut map[&name], chance),
-            }
-        }
-        Value::Array(list) if goes_deeper && !list.is_empty() => {
-            let index = chance.below(list.len());
-            match chance.below(4) {
-                0 => list.push(list[index].clone()),
-                1 => {
-                    list.remove(index);
-                }
-                _ => mutate(&mut list[index], chance),
-            }
-        }
-        Value::String(text) if goes_deeper => {
-            // A text may be JSON again, or is cut or repeated somewhere.
-            if let Ok(mut inner @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
-                mutate(&mut inner, chance);
-                *text = inner.to_string();
-            } else {
-                let cut = text
-                    .char_indices()
-                    .map(|(i, _)| i)
-                    .nth(chance.below(text.len()))
-                    .unwrap_or(0);
-                *text = match chance.below(3) {
-                    0 => text[..cut].to_owned(),
-                    1 => text[cut..].to_owned(),
-                    _ => format!("{}{text}", &text[..cut]),
-                };
-            }
-        }
-        _ => {
-            *value = match chance.below(6) {
-                0 => json!([value.clone()]),
-                1 => json!(value.to_string()),
-                2 => (0..chance.below(120)).fold(value.clone(), |inner, _| json!({ "a": inner })),
-                _ => strange(chance),
-            };
-        }
-    }
-}
-
-/// Payloads that may start waits, but no copy.
-fn seeds() -> Vec<Value> {
+/// Payloads of every form, and the samples of real events.
+static SEEDS: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let arn = "arn:aws:rds:eu-central-1:123456789012:snapshot:orders-copy";
     let cluster = "arn:aws:rds:eu-central-1:123456789012:cluster-snapshot:main";
     let mut seeds = vec![
@@ -158,7 +31,10 @@ fn seeds() -> Vec<Value> {
         json!({"target": {"kind": "rds-snapshot", "id": "orders-copy", "region": "eu-west-1", "account": "123456789012"},
                "job": {"kind": "rds-copy", "source": arn, "tags": {"these": {"a": "b"}}}, "count": 1, "origin": "e"}),
     ];
-    for event in ["0059", "0060", "0061", "0190", "0196", "0197", "0040", "0041", "0090"] {
+    seeds.extend(fuzz::samples("infra/events"));
+    for event in [
+        "0042", "0091", "0059", "0060", "0061", "0190", "0196", "0197", "0040", "0041", "0090",
+    ] {
         let event = format!("RDS-EVENT-{event}");
         seeds.push(rds_bridge("RDS DB Snapshot Event", &event, arn));
         seeds.push(subscription("db-snapshot", &event, "orders-copy", Some(arn)));
@@ -169,43 +45,210 @@ fn seeds() -> Vec<Value> {
     seeds.extend(bare.iter().map(|seed| in_sqs(&envelope(&seed.to_string()))));
     seeds.extend(bare.iter().map(|seed| json!(seed.to_string())));
     seeds
+});
+
+/// Every object in a payload, also within texts.
+fn objects(value: &Value, found: &mut Vec<Map<String, Value>>) {
+    match value {
+        Value::Object(fields) => {
+            fields.values().for_each(|value| objects(value, found));
+            found.push(fields.clone());
+        }
+        Value::Array(items) => items.iter().for_each(|value| objects(value, found)),
+        Value::String(text) => {
+            let inner = serde_json::from_str(text.trim_start_matches('\u{feff}').trim());
+            if let Ok(inner @ (Value::Object(_) | Value::Array(_) | Value::String(_))) = inner {
+                objects(&inner, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The text at a place in an object.
+fn at<'a>(object: &'a Map<String, Value>, place: &[&str]) -> &'a str {
+    let (first, rest) = place.split_first().unwrap();
+    let start = object.get(*first);
+    let end = rest.iter().try_fold(start, |value, name| value.map(|v| v.get(name)));
+    end.flatten().and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A key as forms have it, decoded without the reader's own means.
+fn decoded(key: &str) -> String {
+    let spaced = key.replace('+', " ");
+    percent_encoding::percent_decode_str(&spaced)
+        .decode_utf8_lossy()
+        .into_owned()
+}
+
+/// Whether an object is an event of S3 about this object, and what happened to it begins with one of `names`.
+fn tells_of(object: &Map<String, Value>, target: &S3Object, names: &[&str]) -> bool {
+    let name = at(object, &["eventName"]).trim();
+    let record = names
+        .iter()
+        .any(|begin| name.trim_start_matches("s3:").starts_with(begin))
+        && at(object, &["s3", "bucket", "name"]) == target.bucket
+        && decoded(at(object, &["s3", "object", "key"])) == target.key;
+    let kind = at(object, &["detail-type"]).trim().replace(' ', "");
+    let bridge = names.iter().any(|begin| kind == begin.replace("Removed", "Deleted"))
+        && at(object, &["source"]).trim() == "aws.s3"
+        && at(object, &["detail", "bucket", "name"]) == target.bucket
+        && at(object, &["detail", "object", "key"]) == target.key;
+    record || bridge
+}
+
+/// Whether an object asks for this target in so many words.
+fn asks_for(object: &Map<String, Value>, target: &Target) -> bool {
+    let written = [
+        at(object, &["target"]),
+        at(object, &["snapshot"]),
+        at(object, &["id"]),
+        at(object, &["url"]),
+    ];
+    let here = rules().here;
+    match target {
+        Target::S3Object(s3) => {
+            at(object, &["target"]) == format!("s3://{}/{}", s3.bucket, s3.key)
+                || at(object, &["bucket"]) == s3.bucket && at(object, &["key"]) == s3.key
+        }
+        Target::File(file) => {
+            at(object, &["target"]) == format!("file:{}", file.path) || at(object, &["path"]) == file.path
+        }
+        Target::Http(http) => written
+            .iter()
+            .any(|text| reqwest::Url::parse(text).is_ok_and(|url| url.as_str() == http.url)),
+        Target::RdsSnapshot(rds) | Target::RdsClusterSnapshot(rds) => {
+            let is_of = |name: &str, own: &Option<String>, held: &str| {
+                let said = at(object, &[name]).trim();
+                said == held || own.as_deref() == Some(held) || at(object, &["target"]).contains(held)
+            };
+            let whole = target.to_string();
+            written.iter().any(|text| {
+                let short = text
+                    .strip_prefix("rds:snapshot/")
+                    .or(text.strip_prefix("rds:cluster-snapshot/"));
+                let is_short = *text == rds.id || short == Some(&rds.id);
+                *text == whole
+                    || is_short
+                        && is_of("region", &here.region, &rds.region)
+                        && is_of("account", &here.account, &rds.account)
+            })
+        }
+    }
+}
+
+/// Whether an object is an event of RDS with one of these ids about the snapshot of this ARN.
+fn is_of_rds(object: &Map<String, Value>, topics: &[String], arn: &str, ids: &[&str]) -> bool {
+    let has_id = |text: &str| ids.iter().any(|id| text.trim().ends_with(id));
+    let bridge = has_id(at(object, &["detail", "EventID"])) && at(object, &["detail", "SourceArn"]) == arn;
+    // Without an ARN it lies where the topic lies.
+    let beside = topics.iter().any(|topic| {
+        let place = topic.replace(":sns:", ":rds:");
+        let place = place.rsplit_once(':').map_or("", |(place, _)| place);
+        let id = at(object, &["Source ID"]);
+        ["snapshot", "cluster-snapshot"]
+            .iter()
+            .any(|kind| arn == format!("{place}:{kind}:{id}"))
+    });
+    let named = at(object, &["Source ARN"]) == arn || beside;
+    bridge || has_id(at(object, &["Event ID"])) && named
+}
+
+const MADE: [&str; 4] = ["RDS-EVENT-0042", "RDS-EVENT-0091", "RDS-EVENT-0075", "RDS-EVENT-0169"];
+const COPIED: [&str; 4] = ["RDS-EVENT-0060", "RDS-EVENT-0061", "RDS-EVENT-0197", "RDS-EVENT-0190"];
+
+/// Whether the payload names what is wanted, event and thing.
+fn is_named(payload: &Value, wanted: &Wanted) -> bool {
+    let mut found = Vec::new();
+    objects(payload, &mut found);
+    let topics: Vec<String> = found.iter().map(|o| at(o, &["TopicArn"]).to_owned()).collect();
+    found.iter().any(|object| match wanted {
+        Wanted::Start(request) => match &request.target {
+            Target::S3Object(s3) if s3.until == Until::Deleted && tells_of(object, s3, &["ObjectCreated"]) => true,
+            target => asks_for(object, target),
+        },
+        Wanted::Wake(Target::S3Object(s3)) => {
+            tells_of(object, s3, &["ObjectRemoved", "ObjectDeleted", "LifecycleExpiration"])
+        }
+        Wanted::Wake(target) => is_of_rds(object, &topics, &target.to_string(), &COPIED),
+        Wanted::Copy { request, .. } => {
+            let asked = at(object, &["job"]).trim() == "rds-copy" && at(object, &["source"]).trim() == request.source;
+            asked || is_of_rds(object, &topics, &request.source, &MADE)
+        }
+        Wanted::Ignored(_) => true,
+    })
+}
+
+/// Reads a payload and checks everything that came of it.
+fn stays_with_what_is_named(payload: &Value) -> Result<(), TestCaseError> {
+    for item in quickly(|| read(payload, &rules())) {
+        match item.wanted {
+            Ok(Wanted::Ignored(why)) => prop_assert!(!why.is_empty()),
+            Ok(wanted) => {
+                prop_assert!(is_named(payload, &wanted), "{:?}", wanted);
+                if let Wanted::Start(request) = wanted {
+                    prop_assert!(request.count > 0 && !request.origin.is_empty(), "{:?}", request);
+                    prop_assert_eq!(direct(&raw(&request), &rules()), Ok(Wanted::Start(request)));
+                }
+            }
+            Err(BadEvent(why)) => prop_assert!(!why.is_empty() && why.chars().count() < 2_000, "{}", why),
+        }
+    }
+    Ok(())
 }
 
 #[test]
-fn no_payload_breaks_the_reader_or_copies_a_copy_and_every_request_can_be_put_off() {
-    let chance = Chance(SeededRandom::new(20_260_302));
-    let (mut understood, mut refused) = (0, 0);
-    for round in 0..25 {
-        for mut payload in seeds() {
-            for _ in 0..=round % 5 {
-                mutate(&mut payload, &chance);
-            }
-            for item in read(&payload, &rules()) {
-                match item.wanted {
-                    Ok(copy @ Wanted::Copy { .. }) => panic!("{payload}: {copy:?}"),
-                    Ok(Wanted::Start(request)) => {
-                        understood += 1;
-                        assert!(
-                            request.count > 0 && !request.origin.is_empty(),
-                            "{payload}: {request:?}"
-                        );
-                        assert_eq!(
-                            direct(&raw(&request), &rules()),
-                            Ok(Wanted::Start(request)),
-                            "{payload}"
-                        );
-                    }
-                    Ok(Wanted::Wake(_) | Wanted::Ignored(_)) => understood += 1,
-                    Err(BadEvent(why)) => {
-                        refused += 1;
-                        assert!(!why.is_empty() && why.chars().count() < 2_000, "{payload}: {why}");
-                    }
-                }
+fn every_seed_names_what_comes_of_it() {
+    let (mut starts, mut copies, mut wakes) = (0, 0, 0);
+    for payload in SEEDS.iter() {
+        stays_with_what_is_named(payload).unwrap_or_else(|e| panic!("{payload}: {e}"));
+        for wanted in wanted(payload) {
+            match wanted {
+                Ok(Wanted::Start(_)) => starts += 1,
+                Ok(Wanted::Copy { .. }) => copies += 1,
+                Ok(Wanted::Wake(_)) => wakes += 1,
+                Ok(Wanted::Ignored(_)) | Err(_) => {}
             }
         }
     }
-    assert!(
-        understood > 800 && refused > 800,
-        "{understood} understood, {refused} refused"
-    );
+    assert!(starts > 20 && copies > 10 && wakes > 40, "{starts} {copies} {wakes}");
+}
+
+proptest! {
+    #![proptest_config(cases(5_000))]
+
+    #[test]
+    fn a_mangled_event_breaks_nothing_and_starts_nothing_that_it_does_not_name(
+        which in any::<Index>(), changes in changes(5),
+    ) {
+        let mut payload = which.get(&SEEDS).clone();
+        changes.iter().for_each(|change| change.apply(&mut payload));
+        stays_with_what_is_named(&payload)?;
+    }
+
+    #[test]
+    fn any_json_and_any_text_is_read_or_refused(value in any_json(), text in text()) {
+        for payload in [value.clone(), json!(value.to_string()), json!(text.clone()), in_sqs(&value)] {
+            stays_with_what_is_named(&payload)?;
+        }
+        stays_with_what_is_named(&records(&[sqs_record("sqs-1", &text)]))?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(48))]
+
+    #[test]
+    fn an_event_with_the_longest_text_in_it_is_read_within_the_bound(
+        which in any::<Index>(), long in long_text(), place in select(&["", "target", "body", "Message", "key", "Records"][..]),
+    ) {
+        let mut payload = which.get(&SEEDS).clone();
+        if let Some(fields) = payload.as_object_mut() {
+            fields.insert(place.to_owned(), json!(long));
+        }
+        stays_with_what_is_named(&payload)?;
+        stays_with_what_is_named(&json!(long))?;
+        stays_with_what_is_named(&in_sns(&json!({"target": long})))?;
+        stays_with_what_is_named(&json!({"target": "s3://example-data/a", "job": {"kind": long}}))?;
+    }
 }

@@ -85,4 +85,19 @@ mod tests {
             assert!(said.contains("https://HOST/ACCOUNT/NAME"), "{url:?}: {said}");
         }
     }
+
+    proptest::proptest! {
+        #![proptest_config(crate::fuzz::cases(3_000))]
+
+        #[test]
+        fn any_text_is_refused_or_has_a_home_of_two_parts_from_its_end(text in crate::fuzz::text(), host in "(https?://)?[a-z.:/]{0,8}") {
+            let url = format!("{host}{text}");
+            if let Ok(home) = home_of(&url) {
+                let parts: Vec<_> = home.split('/').collect();
+                proptest::prop_assert!(parts.len() == 2 && parts.iter().all(|part| !part.is_empty()), "{}", home);
+                let whole = format!("/{home}");
+                proptest::prop_assert!(url.ends_with(&whole));
+            }
+        }
+    }
 }

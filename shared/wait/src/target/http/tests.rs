@@ -1,5 +1,6 @@
 //! Looks at a scripted server on loopback, by the name `status.example.test`.
 
+mod mangled;
 mod requests;
 mod server;
 mod tls;
