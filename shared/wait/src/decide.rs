@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::delay;
 use crate::duration;
+use crate::message::bytes_in_body;
 use crate::target::Seen;
 use crate::wait::{Extra, Limit, Outcome, OutcomeKind, Status, Wait};
 
@@ -17,6 +18,11 @@ pub const MISSING_LOOKS: u32 = 2;
 pub const DENIED_LOOKS: u32 = 3;
 /// Take-overs of one pass, until looking itself is what kills the runs.
 pub const TAKEOVERS: u32 = 4;
+
+/// The longest reason of an outcome, in bytes as messages carry it: one may carry those of many earlier waits.
+const LONGEST_REASON: usize = 2_000;
+/// The longest text of a status, likewise.
+const LONGEST_STATUS: usize = 600;
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +62,8 @@ pub fn decide(wait: Wait, seen: &Seen, pass: u32, now: Timestamp) -> (Wait, Next
 fn observe(mut wait: Wait, seen: &Seen) -> Wait {
     match seen {
         Seen::Satisfied(status) | Seen::Pending(status) | Seen::Failed(status, _) => {
-            wait.status = Some(status.clone());
+            let text = cut(&status.text, LONGEST_STATUS).to_owned();
+            wait.status = Some(Status { text, ..status.clone() });
             wait.ever_seen = true;
             (wait.denied, wait.missing) = (0, 0);
         }
@@ -129,15 +136,20 @@ pub fn outcome(kind: OutcomeKind, limit: Option<Limit>, reason: String, at: Time
     Outcome {
         kind,
         limit,
-        reason: cut(&reason, 2_000).to_owned(),
+        reason: cut(&reason, LONGEST_REASON).to_owned(),
         at,
         extra: Extra::new(),
     }
 }
 
-/// At most `most` bytes of a text, cut between characters.
+/// At most `most` bytes of a text as messages carry it, cut between characters.
 fn cut(text: &str, most: usize) -> &str {
-    &text[..text.floor_char_boundary(most)]
+    let mut bytes = 0;
+    let mut beyond = text.char_indices().filter(|(_, c)| {
+        bytes += bytes_in_body(*c);
+        bytes > most
+    });
+    beyond.next().map_or(text, |(end, _)| &text[..end])
 }
 
 #[cfg(test)]

@@ -199,12 +199,68 @@ fn the_fourth_takeover_of_a_pass_is_cannot_check_without_a_look() {
 }
 
 #[test]
-fn an_endless_reason_is_cut_between_characters() {
-    let reason = "é".repeat(5_000);
-    assert_eq!(
-        outcome(OutcomeKind::Failed, None, reason, Timestamp::UNIX_EPOCH)
-            .reason
-            .len(),
-        2_000
-    );
+fn an_endless_reason_is_cut_between_characters_to_what_messages_have_room_for() {
+    for (piece, kept) in [
+        ("e", 2_000),
+        ("é", 333),
+        ("待", 333),
+        ("🐟", 166),
+        ("\u{0}", 333),
+        ("\"", 1_000),
+    ] {
+        let failed = outcome(OutcomeKind::Failed, None, piece.repeat(5_000), Timestamp::UNIX_EPOCH);
+        assert_eq!(failed.reason, piece.repeat(kept));
+    }
+}
+
+#[test]
+fn a_status_that_nobody_knows_is_pending_in_its_own_words_cut_where_it_is_endless() {
+    let wait = testing::wait_for("s3://bucket/key", Policy::default());
+    let now = wait.started_at;
+    for (text, kept) in [("incompatible-restore", 20), ("", 0), (&"x".repeat(10_000), 600)] {
+        let (wait, next) = decide(wait.clone(), &pending(text), 1, now);
+        assert!(matches!(next, Next::Again(_)), "{next:?}");
+        assert_eq!(wait.status.unwrap().text, text[..kept]);
+    }
+}
+
+#[test]
+fn at_the_ends_of_time_and_of_counting_there_is_a_verdict() {
+    let policy = Policy {
+        max_count: u32::MAX,
+        timeout: duration::LONGEST,
+        ..Policy::default()
+    };
+    for started_at in [Timestamp::MIN, Timestamp::MAX] {
+        for now in [Timestamp::MIN, Timestamp::MAX] {
+            let wait = Wait {
+                started_at,
+                denied: u32::MAX,
+                missing: u32::MAX,
+                ..testing::wait_for("s3://bucket/key", policy.clone())
+            };
+            assert_eq!(
+                before_look(&wait, u32::MAX, 0, now),
+                None,
+                "pass max_count is the last look"
+            );
+            for seen in [pending("copying"), Seen::Missing, Seen::Denied("no".to_owned())] {
+                let (_, next) = decide(wait.clone(), &seen, u32::MAX, now);
+                let Next::Finish(outcome) = next else {
+                    panic!("pass max_count is the last look: {next:?}");
+                };
+                assert_ne!(outcome.kind, OutcomeKind::Completed);
+            }
+            let (_, next) = decide(wait.clone(), &pending("copying"), u32::MAX - 1, now);
+            assert_eq!(matches!(next, Next::Finish(_)), now == Timestamp::MAX, "{next:?}");
+        }
+    }
+}
+
+#[test]
+fn a_deadline_beyond_the_end_of_time_is_the_end_of_time() {
+    let mut wait = testing::wait_for("s3://bucket/key", Policy::default());
+    wait.started_at = Timestamp::MAX;
+    assert_eq!(wait.deadline(), Timestamp::MAX);
+    assert_eq!(delay::after(&wait, 1, Timestamp::MAX), Duration::ZERO);
 }

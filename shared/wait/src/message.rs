@@ -119,6 +119,15 @@ pub(crate) fn ascii(json: &str) -> String {
     text
 }
 
+/// How many bytes a character of a text takes in a body: see [`Message::to_body`].
+pub(crate) fn bytes_in_body(c: char) -> usize {
+    match c {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        ' '..='~' => 1,
+        c => 6 * c.len_utf16(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -286,6 +295,67 @@ mod tests {
                 assert_eq!(Body::parse(&body), Ok(Body::Raw(value.clone())), "{body}");
             }
         }
+    }
+
+    /// The most that can come together: a request of the greatest length, the longest identities, as many earlier waits
+    /// as are remembered and as may be owed, with endless reasons and statuses, all in characters of six bytes.
+    #[test]
+    fn the_longest_wait_fits_a_message() {
+        let key = "\u{1}".repeat(1_024);
+        let rules = crate::testing::Bench::new().rules("message-1");
+        let origin = format!("s3:{}/{key}#{}", "b".repeat(63), "0061A1".repeat(20));
+        let ask = |padding: usize| {
+            let policy = json!({"later": "x".repeat(padding)});
+            let target = json!({"kind": "s3-object", "bucket": "example-data", "key": key});
+            let wanted = crate::event::direct(&json!({"target": target, "policy": policy, "origin": origin}), &rules);
+            match wanted {
+                Ok(crate::event::Wanted::Start(request)) => Some(request),
+                _ => None,
+            }
+        };
+        let without = crate::start::Request {
+            origin: String::new(),
+            ..ask(0).unwrap()
+        };
+        let padding = 32 * 1_024 - crate::event::raw_body(&without).len();
+        assert_eq!(ask(padding + 1), None);
+        let longest = ask(padding).unwrap();
+        let mut sent = message(&key);
+        sent.wait.policy = longest.policy;
+        sent.wait.origin.clone_from(&origin);
+        sent.wait.id = "0".repeat(32);
+        sent.msg = "0".repeat(32);
+        let endless = "\u{1}".repeat(5_000);
+        let look = crate::target::Seen::Failed(Status::new(endless.clone()).at(Some(100)), endless);
+        let (seen, next) = crate::decide::decide(sent.wait.clone(), &look, 1, sent.wait.started_at);
+        let crate::decide::Next::Finish(outcome) = next else {
+            panic!("{next:?}");
+        };
+        sent.wait.status.clone_from(&seen.status);
+        sent.wait.history = vec![
+            Past {
+                wait: "0".repeat(32),
+                origin,
+                outcome: OutcomeKind::FailedToStart,
+                extra: Extra::new(),
+            };
+            crate::wait::HISTORY
+        ];
+        sent.wait.owed = vec![
+            Owed {
+                wait: "0".repeat(32),
+                outcome,
+                passes: u32::MAX,
+                started_at: Timestamp::MAX,
+                status: seen.status,
+                extra: Extra::new(),
+            };
+            crate::start::MOST_OWED
+        ];
+        let body = sent.to_body();
+        println!("the longest message has {} of {LONGEST_BODY} bytes", body.len());
+        assert!((200_000..=LONGEST_BODY).contains(&body.len()), "{}", body.len());
+        assert_eq!(Body::parse(&body), Ok(Body::Timer(Box::new(sent))));
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub enum Started {
 }
 
 /// Outcomes that one wait may carry for its predecessors before a new request has to wait for the channel.
-const MOST_OWED: usize = 32;
+pub(crate) const MOST_OWED: usize = 32;
 
 /// Starts the wait that `request` asks for.
 ///

@@ -9,7 +9,7 @@ use super::fields::{Fields, quoted};
 use super::{BadEvent, Rules, Wanted, brief};
 use crate::duration;
 use crate::job::{CopyRequest, Job, Tags};
-use crate::message::ascii;
+use crate::message::{ascii, bytes_in_body};
 use crate::start::Request;
 use crate::target::{BadTarget, Here, Target, Until};
 use crate::wait::Policy;
@@ -33,6 +33,16 @@ const BESIDE: [&str; 13] = [
     "kms_key",
     "tags",
 ];
+
+/// The longest request, in bytes as messages carry it: beside what earlier waits for its target left, it has to go into
+/// every message of its wait.
+const LONGEST: usize = 32 * 1_024;
+
+/// The same for a copy, of which its preparation makes a little more. All tags that a snapshot can have fit.
+const LONGEST_COPY: usize = 24 * 1_024;
+
+/// The longest identity: those of earlier waits are remembered. The longest that S3 gives fits.
+const LONGEST_ORIGIN: usize = 6_400;
 
 /// Reads a request in JSON, also a raw queue message:
 ///
@@ -81,12 +91,16 @@ pub(super) fn request(fields: &Fields<'_>, rules: &Rules, origin: &str) -> Resul
         tracing::debug!(field = fields.path(name), "an unknown field is passed over");
     }
     let origin = fields.text("origin")?.unwrap_or(origin).to_owned();
+    if origin.chars().map(bytes_in_body).sum::<usize>() > LONGEST_ORIGIN {
+        return Err(fields.wrong("origin", &format!("at most {LONGEST_ORIGIN} bytes")));
+    }
     let named: Vec<&str> = NAMING.into_iter().filter(|n| fields.get(n).is_some()).collect();
     match (fields.get("job"), named.as_slice()) {
         (Some(Value::String(word)), []) => {
             if word.trim() != "rds-copy" {
                 return Err(fields.wrong("job", "rds-copy"));
             }
+            within(LONGEST_COPY, &Value::Object(fields.all().clone()))?;
             Ok(Wanted::Copy {
                 request: copy(fields)?,
                 policy: policy(fields, &rules.policy)?,
@@ -97,20 +111,39 @@ pub(super) fn request(fields: &Fields<'_>, rules: &Rules, origin: &str) -> Resul
             "{} and {name} do not go together: what is waited for after a copy is the copy",
             fields.path("job")
         ))),
-        (job, [name]) => Ok(Wanted::Start(Request {
-            target: target(name, fields, rules)?,
-            job: job.map(|job| read_job(job, fields)).transpose()?,
-            policy: policy(fields, &rules.policy)?,
-            origin,
-            count: count(fields)?,
-            seen: fields.text("seen")?.map(Token::new),
-        })),
+        (job, [name]) => {
+            // Its identity has a bound of its own, and what it was put off for comes and goes.
+            let bare = Request {
+                target: target(name, fields, rules)?,
+                job: job.map(|job| read_job(job, fields)).transpose()?,
+                policy: policy(fields, &rules.policy)?,
+                origin: String::new(),
+                count: count(fields)?,
+                seen: None,
+            };
+            within(LONGEST, &raw(&bare))?;
+            Ok(Wanted::Start(Request {
+                origin,
+                seen: fields.text("seen")?.map(Token::new),
+                ..bare
+            }))
+        }
         (_, [one, other, ..]) => Err(BadEvent(format!(
             "{} and {other} do not go together: both name what is waited for",
             fields.path(one)
         ))),
         (Some(_), []) => Err(fields.wrong("job", "rds-copy, or beside a target an object with kind")),
         (None, []) => Err(nothing(fields)),
+    }
+}
+
+/// Whether a request is short enough.
+fn within(longest: usize, request: &Value) -> Result<(), BadEvent> {
+    match ascii(&request.to_string()).len() {
+        length if length > longest => Err(BadEvent(format!(
+            "the request has {length} bytes: it takes at most {longest}"
+        ))),
+        _ => Ok(()),
     }
 }
 

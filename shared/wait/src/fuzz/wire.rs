@@ -107,6 +107,12 @@ proptest! {
     }
 
     #[test]
+    fn a_text_takes_as_many_bytes_in_a_body_as_its_characters_are_said_to(text in text()) {
+        let sent = crate::message::ascii(&Value::from(text.as_str()).to_string());
+        prop_assert_eq!(sent.len() - 2, text.chars().map(crate::message::bytes_in_body).sum::<usize>());
+    }
+
+    #[test]
     fn any_text_at_all_is_told_apart(body in text(), value in any_json()) {
         for body in [body, value.to_string()] {
             reads_back(&body)?;

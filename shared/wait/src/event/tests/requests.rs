@@ -471,3 +471,50 @@ fn whatever_is_wrong_at_length_is_said_in_short_with_what_it_takes() {
         assert!(why.chars().count() < 1_100, "{} characters", why.chars().count());
     }
 }
+
+#[test]
+fn a_request_that_would_not_fit_into_the_messages_of_its_wait_is_refused() {
+    let long = |length| "x".repeat(length);
+    for (payload, names) in [
+        (
+            json!({"target": "s3://example-data/a", "policy": {"later": long(40_000)}}),
+            "the request has 40",
+        ),
+        (
+            json!({"target": {"kind": "s3-object", "bucket": BUCKET, "key": "a", "later": long(40_000)}}),
+            "the request has 40",
+        ),
+        (
+            json!({"job": "rds-copy", "source": "a", "tags": {"a": long(30_000)}}),
+            "the request has 30",
+        ),
+        (
+            json!({"target": "s3://example-data/a", "origin": long(6_401)}),
+            "origin is",
+        ),
+        (
+            json!({"target": "s3://example-data/a", "origin": "é".repeat(1_100)}),
+            "origin is",
+        ),
+    ] {
+        let why = bad(&payload);
+        assert!(why.starts_with(names) && why.contains("it takes at most"), "{why}");
+    }
+}
+
+#[test]
+fn the_longest_requests_of_the_services_are_taken_and_can_be_put_off() {
+    let tags: serde_json::Map<_, _> = (0..50).map(|n| (format!("{n:0128}"), json!("v".repeat(256)))).collect();
+    let copy = only(&json!({"job": "rds-copy", "source": "a", "tags": tags}));
+    assert!(matches!(copy, Wanted::Copy { .. }), "{copy:?}");
+    let key = "\u{1}".repeat(1_024);
+    let Wanted::Start(request) = only(&s3_bridge("Object Created", &key)) else {
+        panic!("it starts a wait");
+    };
+    let put_off = Request {
+        origin: format!("s3:{BUCKET}/{key}#0061A1"),
+        seen: Some(matsu_lock::Token::new("token")),
+        ..request
+    };
+    assert_eq!(only(&crate::event::raw(&put_off)), Wanted::Start(put_off));
+}
