@@ -111,6 +111,9 @@ mod tests {
             assert_eq!(parse(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
         assert_eq!(parse("1s250ms"), Ok(Duration::from_millis(1_250)));
+        for longest in ["36500d", &format(LONGEST)] {
+            assert_eq!(parse(longest), Ok(LONGEST));
+        }
     }
 
     #[test]
@@ -141,6 +144,7 @@ mod tests {
             "99999999999999999999s",
             "18446744073709551615s",
             "40000d",
+            "36500d1ms",
         ] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.contains(&format!("{text:?}")), "{error}");

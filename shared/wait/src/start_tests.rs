@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use matsu_lock::MemoryStore;
+use matsu_lock::{Clock, MemoryStore};
 
 use super::*;
 use crate::job::{RdsCopy, Tags};
@@ -427,4 +427,43 @@ async fn the_deadline_counts_from_the_stores_own_clock() {
         .unwrap();
     let (message, _) = timers(&bench).pop().unwrap();
     assert_eq!(message.wait.started_at.as_second(), crate::testing::BEGINNING);
+}
+
+#[tokio::test]
+async fn a_raw_message_of_the_greatest_count_gets_one_look() {
+    let bench = Bench::new();
+    let policy = Policy {
+        max_count: u32::MAX,
+        ..Policy::default()
+    };
+    let last = Request {
+        count: u32::MAX,
+        policy,
+        ..request(TARGET, "event-1")
+    };
+    bench.start(&last).await;
+    bench.turn().await;
+    let (record, _) = bench.record(&target(TARGET)).await.unwrap();
+    assert_eq!(bench.look.looked().len(), 1);
+    assert_eq!(
+        record.outcome.and_then(|outcome| outcome.limit),
+        Some(crate::wait::Limit::Count)
+    );
+}
+
+#[tokio::test]
+async fn a_clock_that_is_as_wrong_as_can_be_breaks_nothing() {
+    for end in [jiff::Timestamp::MIN, jiff::Timestamp::MAX] {
+        let bench = Bench::new();
+        bench.clock.jump(end.duration_since(bench.clock.now()));
+        assert_eq!(bench.clock.now(), end);
+        bench.notify.will_answer([later()]);
+        bench.start(&request(TARGET, "event-1")).await;
+        bench.look.will_see([Seen::Pending(Status::new("absent")), satisfied()]);
+        bench.until_quiet(SECOND * 60).await;
+        let (record, _) = bench.record(&target(TARGET)).await.unwrap();
+        assert_eq!(record.state, State::Done, "{end}");
+        let swept = crate::sweep::sweep(&bench.run(), false).await.unwrap();
+        assert!(swept.is_some(), "{end}");
+    }
 }

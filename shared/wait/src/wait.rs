@@ -341,3 +341,70 @@ pub(crate) mod token {
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_taken_up_to_its_bounds_and_not_beyond() {
+        let bounds = Policy {
+            min_delay: LONGEST_DELAY,
+            max_delay: LONGEST_DELAY,
+            max_count: u32::MAX,
+            timeout: duration::LONGEST,
+            extra: Extra::new(),
+        };
+        let shortest = Policy {
+            min_delay: Duration::from_millis(1),
+            max_delay: Duration::from_millis(1),
+            max_count: 1,
+            timeout: Duration::from_millis(1),
+            extra: Extra::new(),
+        };
+        for policy in [bounds.clone(), shortest] {
+            assert_eq!(policy.clone().check(), Ok(policy));
+        }
+        let a_little = Duration::from_millis(1);
+        for (policy, names) in [
+            (
+                Policy {
+                    max_delay: LONGEST_DELAY + a_little,
+                    ..bounds.clone()
+                },
+                "max_delay 1d9h36m1ms is too long: it takes at most 1d9h36m",
+            ),
+            (
+                Policy {
+                    min_delay: LONGEST_DELAY + a_little,
+                    ..bounds.clone()
+                },
+                "min_delay 1d9h36m1ms is longer",
+            ),
+            (
+                Policy {
+                    max_count: 0,
+                    ..bounds.clone()
+                },
+                "max_count 0",
+            ),
+        ] {
+            let why = policy.check().unwrap_err();
+            assert!(why.starts_with(names), "{why}");
+        }
+    }
+
+    #[test]
+    fn stretched_five_times_the_longest_delay_is_seven_days_and_forty_years_of_it_are_within_the_longest_wait() {
+        let policy = Policy {
+            max_delay: LONGEST_DELAY,
+            max_count: u32::MAX,
+            timeout: Duration::from_secs(40 * 365 * 86_400),
+            ..Policy::default()
+        };
+        assert_eq!(policy.longest_delay(), Duration::from_secs(7 * 86_400));
+        assert_eq!(policy.longest_wait(), policy.timeout);
+        let few = Policy { max_count: 2, ..policy };
+        assert_eq!(few.longest_wait(), Duration::from_secs(14 * 86_400));
+    }
+}
