@@ -6,7 +6,7 @@
 //! first ever after. What the feedback of coverage would find out, the changes here know: they follow the structure of
 //! real events, records and messages, into JSON within texts, too.
 //!
-//! The usual run is a few thousand cases. `PROPTEST_CASES=1000000` in the environment makes it a million of each.
+//! The usual run is a few thousand cases, the same each time. `PROPTEST_CASES=1000000` in the environment makes it a million others of each.
 
 mod json;
 mod settings;
@@ -20,6 +20,7 @@ use std::time::Duration;
 use matsu_lock::{Clock, SystemClock};
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::test_runner::RngSeed;
 use serde_json::Value;
 
 pub(crate) use json::{Change, any_json, changes};
@@ -36,7 +37,11 @@ pub(crate) fn cases(usual: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
     match std::env::var_os("PROPTEST_CASES") {
         Some(_) => config,
-        None => ProptestConfig { cases: usual, ..config },
+        None => ProptestConfig {
+            cases: usual,
+            rng_seed: RngSeed::Fixed(u64::from(usual)),
+            ..config
+        },
     }
 }
 

@@ -162,7 +162,8 @@ impl RdsSnapshot {
             )));
         }
         let odd = |c: char| c.is_whitespace() || c.is_control() || c == '/';
-        if id.is_empty() || id.chars().any(odd) || id.chars().count() > LONGEST_ID {
+        // What begins as an ARN is one, wherever an id may stand.
+        if id.is_empty() || id.starts_with("arn:") || id.chars().any(odd) || id.chars().count() > LONGEST_ID {
             return Err(BadTarget::new(format!(
                 "{whole:?} names no snapshot: an id takes 1 to {LONGEST_ID} letters, digits, hyphens and colons"
             )));
@@ -325,6 +326,7 @@ mod tests {
             ("arn:aws:rds:us-east-1:12345678901x:snapshot:a", "12 digits"),
             ("arn:gcp:rds:us-east-1:123456789012:snapshot:a", "partition"),
             ("arn:aws:rds:us-east-1:123456789012:snapshot:", "names no snapshot"),
+            ("arn:aws:rds:us-east-1:123456789012:snapshot:arn:a", "names no snapshot"),
             ("arn:aws:rds:us-east-1:123456789012:snapshot:a b", "names no snapshot"),
             ("arn:aws:rds:us-east-1:123456789012:snapshot:a/b", "names no snapshot"),
             (
