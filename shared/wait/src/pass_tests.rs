@@ -437,9 +437,29 @@ async fn a_message_with_a_token_that_never_was_is_stale() {
     let message = first_message(&bench, &every_second("event-1")).await;
     let forged = Message {
         token: Token::new("forged"),
-        ..message
+        ..message.clone()
     };
+    assert_eq!(pass(&bench.run(), forged.clone()).await.unwrap(), Passed::Stale);
+    assert!(bench.look.looked().is_empty());
+    // Nor does it become anything once the pass is claimed from another token.
+    bench.turn().await;
+    pass(&bench.run(), message).await.unwrap();
     assert_eq!(pass(&bench.run(), forged).await.unwrap(), Passed::Stale);
+    assert_eq!(bench.look.looked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_message_of_a_wait_that_another_queue_adopted_is_acknowledged() {
+    let bench = Bench::new();
+    let message = first_message(&bench, &every_second("event-1")).await;
+    let elsewhere = Engine {
+        queue: Arc::new(crate::queue::MemoryQueue::new("111111111111/new", bench.clock.clone())),
+        ..bench.engine()
+    };
+    crate::sweep::sweep(&Run::new(elsewhere, bench.lease()), true)
+        .await
+        .unwrap();
+    assert_eq!(pass(&bench.run(), message).await.unwrap(), Passed::Over);
     assert!(bench.look.looked().is_empty());
 }
 
@@ -553,6 +573,15 @@ async fn an_unanswered_look_is_a_pass_like_any_other_and_comes_again_with_jitter
     let (next, delay) = timers(&bench).pop().unwrap();
     assert_eq!(next.count, 2);
     assert!((SECOND * 15..=SECOND * 19).contains(&delay), "{delay:?}");
+}
+
+#[tokio::test]
+async fn a_fixed_interval_stays_fixed_after_an_unanswered_look() {
+    let bench = Bench::new();
+    let message = first_message(&bench, &every_second("event-1")).await;
+    bench.look.will_see([Seen::Unknown("throttled".to_owned())]);
+    assert_eq!(pass(&bench.run(), message).await.unwrap(), Passed::Again);
+    assert_eq!(timers(&bench).pop().unwrap().1, SECOND);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use matsu_lock::{Clock, MemoryStore};
+use matsu_lock::{Clock, MemoryStore, Store};
 
 use super::*;
 use crate::job::{RdsCopy, Tags};
@@ -229,6 +229,110 @@ async fn a_throttled_job_of_a_request_that_shares_a_wait_gives_the_request_back(
     bench.jobs.will_answer([Begun::Later("throttled".to_owned())]);
     let stop = start(&bench.run(), &with_job("event-2")).await.unwrap_err();
     assert!(matches!(stop, Stop::JobLater(_)), "{stop}");
+}
+
+#[tokio::test]
+async fn a_job_that_is_refused_to_a_request_that_shares_a_wait_leaves_the_wait_as_it_is() {
+    let bench = Bench::new();
+    let id = created(&bench.start(&request(TARGET, "event-1")).await).to_owned();
+    let before = bench.record(&target(TARGET)).await;
+    bench.jobs.will_answer([Begun::Refused("quota".to_owned())]);
+    let shared = bench.start(&with_job("event-2")).await;
+    assert!(matches!(shared, Started::Already { wait: Some(wait), .. } if wait == id));
+    assert_eq!(bench.record(&target(TARGET)).await, before);
+}
+
+#[tokio::test]
+async fn the_same_request_whose_wait_ended_unannounced_in_another_queue_sends_nothing() {
+    let bench = Bench::new();
+    ended(&bench, "event-1", later()).await;
+    let elsewhere = Arc::new(crate::queue::MemoryQueue::new("111111111111/new", bench.clock.clone()));
+    let engine = crate::Engine {
+        queue: elsewhere.clone(),
+        ..bench.engine()
+    };
+    let again = start(&Run::new(engine, bench.lease()), &request(TARGET, "event-1"))
+        .await
+        .unwrap();
+    assert!(matches!(again, Started::Already { wait: Some(_), .. }), "{again:?}");
+    assert!(elsewhere.waiting().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_whose_forerunners_record_is_removed_in_between_starts_afresh() {
+    /// What was there is gone as soon as anybody replaces it: its days were over.
+    #[derive(Debug)]
+    struct Removed {
+        before: Arc<MemoryStore>,
+        after: Arc<MemoryStore>,
+        gone: std::sync::atomic::AtomicBool,
+    }
+    impl Removed {
+        fn now(&self) -> &MemoryStore {
+            if self.gone.load(std::sync::atomic::Ordering::Relaxed) {
+                &self.after
+            } else {
+                &self.before
+            }
+        }
+    }
+    #[async_trait::async_trait]
+    impl Store for Removed {
+        async fn get(&self, key: &str) -> Result<Option<matsu_lock::Stored>, matsu_lock::StoreError> {
+            self.now().get(key).await
+        }
+        async fn create(&self, key: &str, body: Vec<u8>) -> Result<matsu_lock::Write, matsu_lock::StoreError> {
+            self.now().create(key, body).await
+        }
+        async fn replace(&self, _: &str, _: &Token, _: Vec<u8>) -> Result<matsu_lock::Write, matsu_lock::StoreError> {
+            self.gone.store(true, std::sync::atomic::Ordering::Relaxed);
+            Ok(matsu_lock::Write::Refused)
+        }
+        async fn list(&self, prefix: &str, after: Option<&str>) -> Result<matsu_lock::Page, matsu_lock::StoreError> {
+            self.now().list(prefix, after).await
+        }
+    }
+    let bench = Bench::new();
+    ended(&bench, "event-1", Told::Sent).await;
+    let after = Arc::new(MemoryStore::new(bench.clock.clone()));
+    let engine = crate::Engine {
+        store: Arc::new(Removed {
+            before: bench.store.clone(),
+            after: after.clone(),
+            gone: false.into(),
+        }),
+        ..bench.engine()
+    };
+    let started = start(&Run::new(engine, bench.lease()), &request(TARGET, "event-2"))
+        .await
+        .unwrap();
+    let id = created(&started).to_owned();
+    let key = crate::record::key(&target(TARGET));
+    let record = Record::from_body(&key, &after.get(&key).await.unwrap().unwrap().body).unwrap();
+    assert_eq!((record.wait.id, record.wait.history), (id, Vec::new()));
+}
+
+#[tokio::test]
+async fn a_copy_that_a_raw_message_asks_for_is_prepared_started_and_waited_for() {
+    let bench = Bench::new();
+    let job = with_job("unused").job.unwrap();
+    bench.jobs.will_prepare([
+        Ok((target("rds:snapshot/app-copy"), job)),
+        Err(PrepareError::Unwanted("its source is a copy itself".to_owned())),
+    ]);
+    for source in ["app", "app-copy"] {
+        let body = format!(r#"{{"job": "rds-copy", "source": "{source}"}}"#);
+        let message = crate::queue::Outgoing {
+            body,
+            delay: Duration::ZERO,
+        };
+        bench.queue.send(vec![message]).await;
+    }
+    bench.turn().await;
+    let (record, _) = bench.record(&target("rds:snapshot/app-copy")).await.unwrap();
+    assert!(record.wait.job.is_some() && record.pass == 0, "{record:?}");
+    assert_eq!(bench.jobs.attempts(), [target("rds:snapshot/app-copy")]);
+    assert_eq!(bench.queue.dead()[0].1, "its source is a copy itself");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use crate::message::Body;
 use crate::queue::MemoryQueue;
 use crate::start::Request;
 use crate::target::{Seen, Target};
-use crate::testing::{BEGINNING, Bench, FaultyQueue, SECOND, request, target};
+use crate::testing::{BEGINNING, Bench, FaultyQueue, FaultyStore, ReadFault, SECOND, WriteFault, request, target};
 use crate::wait::{OutcomeKind, Policy, Status};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -253,6 +253,90 @@ async fn a_queue_that_takes_nothing_ends_the_sweep_and_the_next_doubling_makes_i
     assert_eq!(swept(&bench).await.sent, 0);
     bench.clock.advance(3 * MINUTE);
     assert_eq!(swept(&bench).await.sent, 1);
+}
+
+fn behind(bench: &Bench) -> (Arc<FaultyStore>, Run) {
+    let store = Arc::new(FaultyStore::new(bench.store.clone()));
+    let engine = crate::Engine {
+        store: store.clone(),
+        ..bench.engine()
+    };
+    (store, Run::new(engine, bench.lease()))
+}
+
+#[tokio::test]
+async fn a_note_that_was_written_unanswered_lets_the_sweep_go_on_and_a_lost_one_ends_it() {
+    let bench = Bench::new();
+    let (store, run) = behind(&bench);
+    for _ in 0..2 {
+        store.writes([Some(WriteFault::Lost)]);
+        assert!(matches!(sweep(&run, false).await, Err(Stop::Store(_))));
+        store.writes([Some(WriteFault::Unanswered)]);
+        assert_eq!(sweep(&run, false).await.unwrap(), Some(counted(0, 0)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_hangs_ends_the_sweep_in_time() {
+    let bench = Bench::new();
+    bench.start(&every_minute("s3://my-bucket/key", "origin-1")).await;
+    bench.clock.advance(4 * MINUTE);
+    let (store, run) = behind(&bench);
+    store.reads([Some(ReadFault::Hangs)]);
+    assert!(matches!(sweep(&run, false).await, Err(Stop::Store(_))));
+    store.writes([Some(WriteFault::Hangs)]);
+    assert!(matches!(sweep(&run, false).await, Err(Stop::Store(_))));
+    store.lists([Some(ReadFault::Hangs)]);
+    assert!(matches!(sweep(&run, false).await, Err(Stop::Store(_))));
+    // A record that is not told at once is asked for again.
+    store.reads([None, Some(ReadFault::Hangs)]);
+    assert!(sweep(&run, false).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_wait_that_moves_on_while_it_is_adopted_stays_where_it_is() {
+    /// Another run writes a record just before anybody replaces it.
+    #[derive(Debug)]
+    struct Moving(Arc<MemoryStore>);
+    #[async_trait::async_trait]
+    impl Store for Moving {
+        async fn get(&self, key: &str) -> Result<Option<matsu_lock::Stored>, StoreError> {
+            self.0.get(key).await
+        }
+        async fn create(&self, key: &str, body: Vec<u8>) -> Result<Write, StoreError> {
+            self.0.create(key, body).await
+        }
+        async fn replace(&self, key: &str, token: &Token, body: Vec<u8>) -> Result<Write, StoreError> {
+            if let Some(stands) = self.0.get(key).await?
+                && let Ok(mut record) = Record::from_body(key, &stands.body)
+            {
+                record.put = "another run".to_owned();
+                self.0.replace(key, &stands.token, record.to_body()).await?;
+            }
+            self.0.replace(key, token, body).await
+        }
+        async fn list(&self, prefix: &str, after: Option<&str>) -> Result<matsu_lock::Page, StoreError> {
+            self.0.list(prefix, after).await
+        }
+    }
+    let bench = Bench::new();
+    let asked = every_minute("s3://my-bucket/key", "origin-1");
+    bench.start(&asked).await;
+    let new_home = Arc::new(MemoryQueue::new("111111111111/new", bench.clock.clone()));
+    let engine = crate::Engine {
+        store: Arc::new(Moving(bench.store.clone())),
+        queue: new_home.clone(),
+        ..bench.engine()
+    };
+    assert_eq!(
+        sweep(&Run::new(engine, MINUTE), true).await.unwrap(),
+        Some(counted(0, 0))
+    );
+    assert_eq!(
+        bench.record(&asked.target).await.unwrap().0.wait.home,
+        "000000000000/bench"
+    );
+    assert!(new_home.waiting().is_empty());
 }
 
 /// The cost follows the open waits: 1,000 of them, 10 orphans among those, in 100,000 records.

@@ -398,6 +398,22 @@ mod writes {
             let text = unusable(store.create("a", body()).await);
             assert!(text.contains("the bucket is in the region ap-northeast-1"), "{text}");
         }
+        let (_script, store) = scripted([Step::error(301, "PermanentRedirect", "")]).await;
+        let text = unusable(store.create("a", body()).await);
+        assert!(text.contains("the bucket is in another region"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_bucket_that_is_not_known_everywhere_yet_may_be_asked_again() {
+        let (_script, store) = scripted([Step::error(307, "TemporaryRedirect", "")]).await;
+        unavailable(store.create("a", body()).await);
+        unavailable(store.get("a").await);
+    }
+
+    #[tokio::test]
+    async fn an_absence_that_creating_is_answered_with_is_neither_written_nor_refused() {
+        let (_script, store) = scripted([no_such_key()]).await;
+        unusable(store.create("a", body()).await);
     }
 
     #[tokio::test]
@@ -538,6 +554,36 @@ mod reads {
         let text = unusable(store.get("a").await);
         assert!(text.contains("s3://bucket/matsu/a has more than"), "{text}");
     }
+
+    #[tokio::test]
+    async fn a_body_of_no_announced_length_is_read_up_to_the_same_bound() {
+        let (_script, store) = scripted([Step::Unmeasured(LONGEST_BODY)]).await;
+        assert_eq!(store.get("a").await.unwrap().unwrap().body.len(), LONGEST_BODY);
+        let (_script, store) = scripted([Step::Unmeasured(LONGEST_BODY + 1)]).await;
+        let text = unusable(store.get("a").await);
+        assert!(text.contains("s3://bucket/matsu/a has more than"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_body_without_a_version_cannot_be_used() {
+        let bare = Step::Answer {
+            status: 200,
+            headers: Vec::new(),
+            body: body(),
+        };
+        let (_script, store) = scripted([bare]).await;
+        let text = unusable(store.get("a").await);
+        assert!(text.contains("has no ETag"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_cannot_even_be_made_is_set_up_wrongly() {
+        let script = Script::new([no_such_key()]).await;
+        let store = store_with(config(&script), "", None);
+        unusable(store.get("").await);
+        unusable(store.create("", body()).await);
+        assert!(script.asked().is_empty());
+    }
 }
 
 mod listings {
@@ -601,6 +647,22 @@ mod listings {
         let script = Script::new([page(&[object("waits/a", 1)], None)]).await;
         let store = store_with(config(&script), "", None);
         assert_eq!(store.list("waits/", None).await.unwrap().entries[0].key, "waits/a");
+    }
+
+    #[tokio::test]
+    async fn a_listing_that_makes_no_sense_is_refused_and_not_cut_short() {
+        let endless = "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>".to_owned();
+        let bare = "<ListBucketResult><Contents><Key>matsu/a</Key></Contents></ListBucketResult>".to_owned();
+        let foreign = format!("<ListBucketResult>{}</ListBucketResult>", object("other/a", 1));
+        for (answer, names) in [
+            (endless, "does not say where"),
+            (bare, "lacks keys, ETags, times or sizes"),
+            (foreign, "a listing of matsu/ holds other/a"),
+        ] {
+            let (_script, store) = scripted([Step::xml(200, &answer)]).await;
+            let text = unusable(store.list("", None).await);
+            assert!(text.contains(names), "{text}");
+        }
     }
 
     #[tokio::test]

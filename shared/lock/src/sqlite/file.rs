@@ -278,6 +278,35 @@ mod tests {
         assert!(text.starts_with("/data/matsu.db cannot be written"), "{text}");
     }
 
+    #[test]
+    fn what_may_go_well_in_a_moment_is_told_from_what_somebody_has_to_mend() {
+        let path = Path::new("/data/matsu.db");
+        for (code, passing, names) in [
+            (ffi::SQLITE_FULL, true, "no room left for /data/matsu.db"),
+            (ffi::SQLITE_IOERR, true, "/data/matsu.db: "),
+            (ffi::SQLITE_NOMEM, true, "/data/matsu.db: "),
+            (ffi::SQLITE_BUSY, true, "/data/matsu.db was kept busy"),
+            (ffi::SQLITE_CORRUPT, false, "/data/matsu.db is damaged"),
+            (ffi::SQLITE_CANTOPEN, false, "/data/matsu.db cannot be written"),
+            (ffi::SQLITE_NOTADB, false, "/data/matsu.db is not a SQLite database"),
+            (ffi::SQLITE_MISUSE, false, "/data/matsu.db: "),
+        ] {
+            let (is_passing, text) = match explain(path, &Error::SqliteFailure(ffi::Error::new(code), None)) {
+                StoreError::Unavailable(text) => (true, text),
+                StoreError::Unusable(text) => (false, text),
+                other => panic!("{other:?}"),
+            };
+            assert!(is_passing == passing && text.starts_with(names), "{code}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_no_folder_takes_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = refusal(&folder.path().join("x".repeat(300)));
+        assert!(text.contains("name a file in a folder that can be written"), "{text}");
+    }
+
     #[cfg(unix)]
     #[test]
     fn new_folders_and_files_are_private() {
@@ -330,6 +359,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = SqliteFile::open(folder.path().join("matsu.db")).unwrap();
         let _ = file.read(|_| -> rusqlite::Result<()> { panic!("on purpose") }).await;
+    }
+
+    /// As SQLite itself does at some faults of the disk.
+    #[tokio::test]
+    async fn a_change_that_undoes_the_whole_transaction_is_no_answer_to_those_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = SqliteFile::open(folder.path().join("matsu.db")).unwrap();
+        let undone = file.change(|c| c.execute_batch("ROLLBACK")).await;
+        assert!(
+            matches!(&undone, Err(StoreError::Unavailable(why)) if why.contains("matsu.db: a change beside this one")),
+            "{undone:?}"
+        );
+        let after = file.change(|c| c.execute_batch("CREATE TABLE t (x)")).await;
+        assert_eq!(after.unwrap(), Change::Made(()));
     }
 
     #[tokio::test]

@@ -72,6 +72,31 @@ async fn a_file_that_lost_its_table_is_unusable_by_name() {
     }
 }
 
+/// A write that finds out at its commit, as it would of a disk that fails, is neither made nor without effect for sure.
+#[tokio::test]
+async fn a_commit_that_fails_is_unknown_and_the_next_write_is_made() {
+    const ORPHAN: &str = "
+        CREATE TABLE parent (x INTEGER PRIMARY KEY);
+        CREATE TABLE child (x REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
+        CREATE TRIGGER orphan AFTER INSERT ON matsu_store BEGIN INSERT INTO child VALUES (1); END";
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder.path().join("matsu.db"));
+    let change = |sql: &'static str| store.file.change_blocking(move |c| c.execute_batch(sql));
+    change(ORPHAN).unwrap();
+    match store.create("a", b"1".to_vec()).await {
+        Ok(Write::Unknown(why)) => assert!(why.starts_with("the commit failed"), "{why}"),
+        other => panic!("nobody knows what became of it: {other:?}"),
+    }
+    let blocking = change("INSERT INTO child VALUES (2)");
+    assert!(matches!(blocking, Err(StoreError::Unavailable(_))), "{blocking:?}");
+    change("DROP TRIGGER orphan").unwrap();
+    assert_eq!(store.get("a").await.unwrap(), None);
+    assert!(matches!(
+        store.create("a", b"1".to_vec()).await,
+        Ok(Write::Written { .. })
+    ));
+}
+
 const PROCESSES: usize = 4;
 const ROUNDS: u32 = 200;
 const LINES: u32 = 50;

@@ -62,11 +62,18 @@ impl Look for ScriptedLook {
 /// A service for jobs that says what it is told, the last thing again and again; at first it starts everything.
 #[derive(Debug, Default)]
 pub struct ScriptedJobs {
+    prepared: Mutex<VecDeque<Result<(Target, Job), PrepareError>>>,
     script: Mutex<VecDeque<Begun>>,
     started: Mutex<Vec<Target>>,
 }
 
 impl ScriptedJobs {
+    /// What the coming requests for copies turn out to be, one after the other; the last one stays. At first none can be
+    /// made.
+    pub fn will_prepare(&self, prepared: impl IntoIterator<Item = Result<(Target, Job), PrepareError>>) {
+        *held(&self.prepared) = prepared.into_iter().collect();
+    }
+
     /// What the coming starts come to, one after the other; the last one stays.
     pub fn will_answer(&self, begun: impl IntoIterator<Item = Begun>) {
         *held(&self.script) = begun.into_iter().collect();
@@ -82,10 +89,12 @@ impl ScriptedJobs {
 #[async_trait]
 impl Jobs for ScriptedJobs {
     async fn prepare(&self, request: &CopyRequest) -> Result<(Target, Job), PrepareError> {
-        Err(PrepareError::Bad(format!(
-            "nothing is copied here, not even {}",
-            request.source
-        )))
+        next(&self.prepared).unwrap_or_else(|| {
+            Err(PrepareError::Bad(format!(
+                "nothing is copied here, not even {}",
+                request.source
+            )))
+        })
     }
 
     async fn start(&self, _job: &Job, target: &Target) -> Begun {

@@ -23,6 +23,8 @@ pub(super) enum Step {
     Hang,
     /// Announces more than it sends, and closes the connection.
     BreakOff,
+    /// 200 with a body of so many bytes, whose length is not announced.
+    Unmeasured(usize),
 }
 
 impl Step {
@@ -141,6 +143,13 @@ async fn serve(listener: TcpListener, steps: Arc<Mutex<VecDeque<Step>>>, asked: 
             Step::BreakOff => {
                 let begun = b"HTTP/1.1 200 OK\r\netag: \"e\"\r\ncontent-length: 100\r\n\r\n{\"put\":";
                 stream.write_all(begun).await.unwrap();
+            }
+            Step::Unmeasured(length) => {
+                let head =
+                    format!("HTTP/1.1 200 OK\r\netag: \"e\"\r\ntransfer-encoding: chunked\r\n\r\n{length:x}\r\n");
+                let all = [head.into_bytes(), vec![b' '; length], b"\r\n0\r\n\r\n".to_vec()].concat();
+                // The other side may have read enough by now.
+                let _ = stream.write_all(&all).await;
             }
         }
     }
