@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
 use hyper::body::Bytes;
-use matsu_lock::{Clock as _, OsRandom, S3Store, SystemClock, contract};
-use matsu_wait::queue::{self, SqsQueue};
+use matsu_lock::{Clock as _, S3Store, SystemClock, contract};
+use matsu_wait::queue;
 use serde_json::{Value, json};
 
+use crate::clients;
 use crate::http::{Call, Method, StatusCode};
 use crate::proxy::{Proxy, Trouble};
 use crate::servers::{ACCOUNT, Ministack, REGION};
@@ -18,22 +18,7 @@ use crate::servers::{ACCOUNT, Ministack, REGION};
 /// A store in a new bucket of the emulator, reached at `url`.
 async fn store(cloud: &Ministack, url: &str) -> Arc<S3Store> {
     cloud.s3(Method::PUT, "/records", Bytes::new()).await;
-    let config = aws_sdk_s3::Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::new(REGION))
-        .credentials_provider(Credentials::new(ACCOUNT, "test", None, None, "test"))
-        .http_client(aws_smithy_http_client::Builder::new().build_http())
-        .endpoint_url(url)
-        .build();
-    let client = aws_sdk_s3::Client::from_conf(config);
-    Arc::new(S3Store::new(
-        client,
-        "records",
-        "matsu",
-        None,
-        Arc::new(SystemClock),
-        Arc::new(OsRandom),
-    ))
+    clients::store(url, "records")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,21 +64,11 @@ async fn sqs_keeps_the_contract_of_a_queue() {
     let url = cloud
         .queue("alive", &json!({"RedrivePolicy": redrive.to_string()}))
         .await;
-    let config = aws_sdk_sqs::Config::builder()
-        .behavior_version(aws_sdk_sqs::config::BehaviorVersion::latest())
-        .region(aws_sdk_sqs::config::Region::new(REGION))
-        .credentials_provider(aws_sdk_sqs::config::Credentials::new(
-            ACCOUNT, "test", None, None, "test",
-        ))
-        .http_client(aws_smithy_http_client::Builder::new().build_http())
-        .endpoint_url(cloud.url())
-        .build();
-    let client = aws_sdk_sqs::Client::from_conf(config);
-    let sqs = SqsQueue::new(client, &url, None, Arc::new(SystemClock), Arc::new(OsRandom)).expect("a queue has a URL");
+    let sqs = clients::queue(cloud.url(), &url);
 
     let pass = async |time: Duration| SystemClock.sleep(time).await;
     let letters = async || dead_letters(&cloud, &dead).await;
-    queue::contract::all(&sqs, pass, letters).await;
+    queue::contract::all(&*sqs, pass, letters).await;
 }
 
 /// The bodies that were put aside, with their reasons.

@@ -113,7 +113,7 @@ async fn clusters_have_names_of_their_own_in_the_rds_stub() {
 #[tokio::test]
 async fn the_proxy_loses_answers_only_after_the_server_has_acted() {
     let slack = Slack::start().await;
-    let proxy = Proxy::start(&slack.webhook().replace("/services/T0/B0/", "/")).await;
+    let proxy = Proxy::start(&slack.url()).await;
     let post = |n: usize| {
         let call = call(
             Method::POST,
@@ -151,4 +151,31 @@ async fn a_server_passes_on_length_and_status_of_a_head_request() {
     let call = call(Method::HEAD, &proxy.url(), &[], Bytes::new());
     let answer = Asker::new().ask(call).await.expect("the proxy answers");
     assert_eq!(answer.headers()["content-length"], "12");
+}
+
+#[tokio::test]
+async fn a_storm_in_the_proxy_draws_its_shares_and_ends() {
+    let behind = Server::start(|_| std::future::ready(Some(answer(StatusCode::OK, "text/plain", "")))).await;
+    let proxy = Proxy::start(&behind.url()).await;
+    let busy = StatusCode::SERVICE_UNAVAILABLE;
+    let shares = [(100, Trouble::AnswerInstead(busy)), (200, Trouble::Refuse(busy))];
+    proxy.storm(7, &shares, |_| true);
+    let ask = async || {
+        let call = call(Method::GET, &proxy.url(), &[], Bytes::new());
+        Asker::new().ask(call).await.expect("the proxy answers")
+    };
+    for _ in 0..400 {
+        ask().await;
+    }
+    let seen = proxy.seen();
+    let lost = seen.iter().filter(|s| s.answer_was_lost()).count();
+    let refused = seen.iter().filter(|s| !s.arrived()).count();
+    assert!(
+        (20..=60).contains(&lost) && (50..=110).contains(&refused),
+        "{lost}, {refused}"
+    );
+    proxy.calm();
+    for _ in 0..50 {
+        assert_eq!(ask().await.status(), StatusCode::OK);
+    }
 }

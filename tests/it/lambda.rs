@@ -11,7 +11,7 @@ use crate::http::{Method, text};
 use crate::proxy::Proxy;
 use crate::rds::Rds;
 use crate::servers::{ACCOUNT, Ministack, REGION, target};
-use crate::slack::{SECRET, Slack};
+use crate::slack::{self, SECRET, Slack};
 
 /// The bucket of the watched objects and, under `matsu/`, of the store.
 pub(crate) const BUCKET: &str = "data";
@@ -28,6 +28,8 @@ pub(crate) struct Stage {
     pub(crate) s3: Proxy,
     /// In front of SQS, for the functions.
     pub(crate) sqs: Proxy,
+    /// In front of Slack, for the functions.
+    pub(crate) hook: Proxy,
     pub(crate) queue: String,
     pub(crate) dead_letters: String,
 }
@@ -40,6 +42,7 @@ impl Stage {
         let slack = Slack::start().await;
         let s3 = Proxy::start(cloud.url()).await;
         let sqs = Proxy::start(cloud.url()).await;
+        let hook = Proxy::start(&slack.url()).await;
         cloud.s3(Method::PUT, &format!("/{BUCKET}"), Bytes::new()).await;
 
         let dead_letters = cloud.queue("matsu-dead", &json!({})).await;
@@ -54,7 +57,7 @@ impl Stage {
             "AWS_ENDPOINT_URL_SQS": sqs.url(),
             "MATSU_STORE": format!("s3://{BUCKET}/matsu"),
             "MATSU_QUEUE": queue,
-            "MATSU_SLACK_WEBHOOK": slack.webhook(),
+            "MATSU_SLACK_WEBHOOK": slack::webhook(&hook.url(), 0),
             "MATSU_MIN_DELAY": "1s",
             "MATSU_MAX_DELAY": "1s",
         });
@@ -79,6 +82,7 @@ impl Stage {
             slack,
             s3,
             sqs,
+            hook,
             queue,
             dead_letters,
         }

@@ -1,5 +1,6 @@
 //! Tests across the packages. `./tests/run` builds and installs what they need.
 
+mod clients;
 mod contracts;
 mod end_to_end;
 mod formats;

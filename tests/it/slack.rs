@@ -9,6 +9,11 @@ use crate::http::{Call, Server, StatusCode, answer};
 /// The secret part of the webhook's address: it must never show up in a log.
 pub(crate) const SECRET: &str = "sEcReT-wEbHoOk-pArT";
 
+/// The address of the webhook of one of many senders, at the receiver or at a proxy in front of it.
+pub(crate) fn webhook(url: &str, sender: usize) -> String {
+    format!("{url}/services/T0/B{sender}/{SECRET}")
+}
+
 #[derive(Debug, Default)]
 struct State {
     posts: Vec<Value>,
@@ -51,9 +56,9 @@ impl Slack {
         Self { server, state }
     }
 
-    /// The webhook's address.
-    pub(crate) fn webhook(&self) -> String {
-        format!("{}/services/T0/B0/{SECRET}", self.server.url())
+    /// Its address.
+    pub(crate) fn url(&self) -> String {
+        self.server.url()
     }
 
     /// Answers the next posts so.
