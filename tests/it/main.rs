@@ -2,8 +2,11 @@
 
 mod clients;
 mod contracts;
+mod counts;
+mod crew;
 mod end_to_end;
 mod formats;
+mod ground;
 mod harness;
 mod http;
 mod lambda;
@@ -12,4 +15,7 @@ mod rds;
 mod servers;
 mod slack;
 mod starts;
+mod waits;
+mod weather;
+mod workers;
 mod zip;
