@@ -241,7 +241,7 @@ impl Stage {
     }
 
     /// What is known, for the message of a failed test.
-    async fn evidence(&self) -> String {
+    pub(crate) async fn evidence(&self) -> String {
         let records: Vec<String> = self.records().await.iter().map(Value::to_string).collect();
         format!(
             "records: {records:#?}\nSlack: {:#?}\nS3: {:?}\nSQS: {:?}\nthe servers' log:\n{}",

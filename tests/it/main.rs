@@ -15,6 +15,7 @@ mod rds;
 mod servers;
 mod slack;
 mod starts;
+mod storm;
 mod waits;
 mod weather;
 mod workers;

@@ -142,8 +142,8 @@ impl Ministack {
         lines[lines.len().saturating_sub(60)..].join("\n")
     }
 
-    /// Kills every process that runs a function's code, in the middle of whatever it does.
-    pub(crate) fn kill_functions(&self) {
+    /// Kills every process that runs a function's code, in the middle of whatever it does; answers how many ran.
+    pub(crate) fn kill_functions(&self) -> usize {
         let ours = |pid: &std::ffi::OsStr| {
             std::fs::read_link(Path::new("/proc").join(pid).join("exe"))
                 .is_ok_and(|exe| exe.starts_with(self.folder.path()))
@@ -154,12 +154,16 @@ impl Ministack {
             .map(|p| p.file_name())
             .filter(|pid| ours(pid))
             .collect();
-        assert!(!pids.is_empty(), "no function runs");
+        let count = pids.len();
+        if count == 0 {
+            return 0;
+        }
         let killed = Command::new("sh")
             .args(["-c", "kill -KILL \"$@\"", "sh"])
             .args(pids)
             .status();
         assert!(killed.is_ok_and(|status| status.success()), "they could not be killed");
+        count
     }
 
     /// One request of `service`, signed for show: the emulator reads service and region from it and checks nothing.
