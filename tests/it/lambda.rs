@@ -190,7 +190,13 @@ impl Stage {
 
     /// How many messages a queue holds: due, delayed or being worked on.
     pub(crate) async fn queued(&self, queue: &str) -> u64 {
-        let names = ["", "Delayed", "NotVisible"].map(|kind| format!("ApproximateNumberOfMessages{kind}"));
+        self.counted(queue, &["", "Delayed", "NotVisible"]).await
+    }
+
+    /// How many messages of these kinds a queue holds.
+    pub(crate) async fn counted(&self, queue: &str, kinds: &[&str]) -> u64 {
+        let names = kinds.iter().map(|kind| format!("ApproximateNumberOfMessages{kind}"));
+        let names: Vec<_> = names.collect();
         let wanted = json!({"QueueUrl": queue, "AttributeNames": names});
         let told = self.cloud.json("sqs", "AmazonSQS.GetQueueAttributes", &wanted).await;
         names
@@ -201,6 +207,11 @@ impl Stage {
 
     /// The bodies in the store.
     pub(crate) async fn records(&self) -> Vec<Value> {
+        self.versions().await.into_iter().map(|(record, _)| record).collect()
+    }
+
+    /// The bodies in the store, each with its ETag.
+    pub(crate) async fn versions(&self) -> Vec<(Value, String)> {
         let list = self
             .cloud
             .s3(
@@ -214,7 +225,8 @@ impl Stage {
         for rest in list.split("<Key>").skip(1) {
             let key = rest.split("</Key>").next().unwrap_or_default();
             let record = self.cloud.s3(Method::GET, &object(key), Bytes::new()).await;
-            records.push(serde_json::from_slice(record.body()).expect("records are JSON"));
+            let etag = record.headers()["etag"].to_str().expect("an ETag is text").to_owned();
+            records.push((serde_json::from_slice(record.body()).expect("records are JSON"), etag));
         }
         records
     }

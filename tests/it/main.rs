@@ -16,6 +16,7 @@ mod servers;
 mod slack;
 mod starts;
 mod storm;
+mod together;
 mod waits;
 mod weather;
 mod workers;

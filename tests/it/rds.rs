@@ -122,10 +122,11 @@ impl Rds {
         self.server.url()
     }
 
-    /// Adds an available snapshot that nothing was copied to make; answers its ARN.
+    /// Adds a snapshot that nothing was copied to make, available unless there is a script for it; answers its ARN.
     pub(crate) fn holds(&self, kind: Kind, region: &str, id: &str) -> String {
         let created = SystemClock.now();
         self.change(|state| {
+            let looks = state.looks(id);
             state.snapshots.push(Snapshot {
                 kind,
                 region: region.to_owned(),
@@ -135,19 +136,19 @@ impl Rds {
                 source: None,
                 kms_key: None,
                 tags: BTreeMap::new(),
-                looks: VecDeque::from([("available".to_owned(), 100)]),
+                looks,
             });
         });
         kind.arn(region, id)
     }
 
-    /// What the coming looks at a copy of this name see; the last one stays.
-    pub(crate) fn script(&self, copy: &str, looks: &[(&str, u8)]) {
+    /// What the coming looks at a snapshot of this name see; the last one stays.
+    pub(crate) fn script(&self, id: &str, looks: &[(&str, u8)]) {
         let looks = looks
             .iter()
             .map(|(status, percent)| ((*status).to_owned(), *percent))
             .collect();
-        self.change(|state| state.scripts.insert(copy.to_owned(), looks));
+        self.change(|state| state.scripts.insert(id.to_owned(), looks));
     }
 
     /// Answers the next `times` requests of this action with this code.
@@ -182,6 +183,12 @@ fn read(call: &Call) -> Asked {
 }
 
 impl State {
+    /// What the looks at a new snapshot of this name see.
+    fn looks(&self, id: &str) -> VecDeque<(String, u8)> {
+        let script = self.scripts.get(id).cloned();
+        script.unwrap_or_else(|| vec![("available".to_owned(), 100)]).into()
+    }
+
     fn take(&mut self, asked: Asked) -> Answer {
         self.asked.push(asked.clone());
         let fault = self
@@ -284,11 +291,6 @@ impl State {
             let value = asked.get(&format!("Tags.Tag.{n}.Value")).unwrap_or_default();
             tags.insert(key.to_owned(), value.to_owned());
         }
-        let looks = self
-            .scripts
-            .get(id)
-            .cloned()
-            .unwrap_or_else(|| vec![("available".to_owned(), 100)]);
         let copy = Snapshot {
             kind,
             region: asked.region.clone(),
@@ -298,7 +300,7 @@ impl State {
             source: Some(original.arn()),
             kms_key: asked.get("KmsKeyId").map(str::to_owned),
             tags,
-            looks: looks.into(),
+            looks: self.looks(id),
         };
         let shown = copy.xml("pending", 0);
         self.snapshots.push(copy);
