@@ -32,7 +32,7 @@ enum Place {
         _server: Server,
     },
     /// Objects in a bucket.
-    Cloud(Ministack),
+    Cloud(Box<Ministack>),
 }
 
 /// The jobs that have ended.
@@ -126,7 +126,7 @@ impl Ground {
         let store = clients::store(cloud.url(), BUCKET);
         let queue = clients::queue(cloud.url(), &url);
         Self::on(
-            Place::Cloud(cloud),
+            Place::Cloud(Box::new(cloud)),
             store,
             queue,
             targets,
@@ -200,7 +200,7 @@ impl Ground {
     /// Lets a target come to its end.
     pub(crate) async fn end(&self, number: usize) {
         match &self.place {
-            Place::Here { folder, .. } if number % 2 == 0 => {
+            Place::Here { folder, .. } if number.is_multiple_of(2) => {
                 std::fs::write(path(folder, number), "").expect("a file can be written");
             }
             Place::Here { done, .. } => {

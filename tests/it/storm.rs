@@ -43,7 +43,6 @@ fn busy(stage: &Stage) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stdout, reason = "the figures are what is measured here")]
 async fn figure_functions_killed_in_a_storm_lose_no_wait() {
     let stage = Stage::set(&[]).await;
     let store = clients::store(stage.cloud.url(), BUCKET);

@@ -55,7 +55,6 @@ fn requests(stage: &Stage) -> [usize; 4] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::print_stdout, reason = "the figures are what is measured here")]
 async fn figure_ten_batches_of_ten_timers_ask_rds_ten_times_and_send_ten_times() {
     // No timer of the queue's own comes due meanwhile.
     let stage = Stage::set(&[("MATSU_MIN_DELAY", "15m"), ("MATSU_MAX_DELAY", "15m")]).await;

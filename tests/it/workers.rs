@@ -230,7 +230,6 @@ fn report(ordeal: &Ordeal, extent: &Extent, passes: &[usize], told: &Told, last:
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stdout, reason = "the figures are what is measured here")]
 async fn figure_workers_killed_in_a_storm_lose_no_wait_of_the_embedded_store() {
     let extent = Extent::read();
     let (ordeal, extra) = all_waits_survive(Ground::embedded(extent.waits).await, &extent).await;
@@ -247,7 +246,6 @@ async fn figure_workers_killed_in_a_storm_lose_no_wait_of_the_embedded_store() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(clippy::print_stdout, reason = "the figures are what is measured here")]
 async fn figure_workers_killed_in_a_storm_lose_no_wait_of_s3_and_sqs() {
     let extent = Extent::read();
     let (ordeal, extra) = all_waits_survive(Ground::cloud(extent.waits).await, &extent).await;
