@@ -5,10 +5,12 @@
 //! something else delays its neighbours by no more than that. Each gets its own answer; a fault of one target or message
 //! stays its own.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt;
 use futures::future::{Either, join_all};
 use futures::stream::{FuturesUnordered, StreamExt};
 use jiff::Timestamp;
@@ -52,7 +54,7 @@ where
 type Pile<Q, A> = Vec<(Q, oneshot::Sender<A>)>;
 
 /// Where the members of a batch lay down what they ask.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Desk {
     asked: Mutex<Asked>,
     changed: Notify,
@@ -128,13 +130,14 @@ impl Desk {
         loop {
             tokio::select! {
                 biased;
-                Some(()) = calls.next() => {}
+                Some(called) = calls.next() => ended(&called),
                 asked = self.due() => {
                     for looks in groups(&*engine.look, asked.looks) {
-                        calls.push(Either::Left(self.look(&*engine.look, looks)));
+                        let call = Either::Left(self.look(&*engine.look, looks));
+                        calls.push(AssertUnwindSafe(call).catch_unwind());
                     }
                     let rest = self.pass_on(&*engine.queue, asked.sends, asked.acknowledgements);
-                    calls.push(Either::Right(rest));
+                    calls.push(AssertUnwindSafe(Either::Right(rest)).catch_unwind());
                 }
             }
         }
@@ -196,6 +199,13 @@ impl Desk {
             }
         };
         tokio::join!(send, acknowledge);
+    }
+}
+
+/// Whoever asked in a call that broke gets no answer.
+fn ended(called: &std::thread::Result<()>) {
+    if called.is_err() {
+        tracing::error!("the program broke in a request for several messages");
     }
 }
 

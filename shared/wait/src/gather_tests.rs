@@ -25,6 +25,7 @@ impl Look for Noted {
 
     async fn look_all(&self, targets: &[Target]) -> Vec<Seen> {
         let names: Vec<_> = targets.iter().map(ToString::to_string).collect();
+        assert!(names.iter().all(|name| !name.contains("broken")), "on purpose");
         self.requests.lock().unwrap().push(names.clone());
         names.into_iter().map(|name| Seen::Pending(Status::new(name))).collect()
     }
@@ -172,4 +173,17 @@ async fn who_gives_up_waiting_is_not_waited_for() {
     })
     .await;
     assert_eq!(noted.sizes(), [1]);
+}
+
+#[tokio::test]
+async fn a_request_that_breaks_the_program_is_no_answer_to_those_who_asked_and_to_nobody_else() {
+    let (engine, _) = engine(&Bench::new());
+    let items = vec!["s3://broken/1", "s3://bucket/2", "s3://broken/3"];
+    let answers = together(&engine, items, |engine, item| async move {
+        let seen = engine.look.look(&target(item)).await;
+        let sent = engine.queue.send(vec![message(item)]).await;
+        (matches!(seen, Seen::Pending(_)), sent[0].is_ok())
+    })
+    .await;
+    assert_eq!(answers, [(false, true), (true, true), (false, true)]);
 }
