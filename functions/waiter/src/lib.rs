@@ -123,19 +123,10 @@ pub async fn work(run: &Run, rules: impl Fn(&str) -> Rules, batch: Batch) -> Fai
     }
 }
 
-/// One message, dropped when the run's time is over: its effects have limits of their own that end before.
+/// One message; answers its failure if it is given back.
 async fn work_one(run: Run, rules: Rules, record: BatchRecord) -> Option<Failure> {
-    let given_back = match tokio::time::timeout(run.left(), handle(&run, &rules, &record.body)).await {
-        Ok(handled) => matches!(handled, Handled::GiveBack(_)),
-        Err(_) => {
-            tracing::error!(
-                message = record.message_id,
-                "the run's time is over: the message is given back"
-            );
-            true
-        }
-    };
-    given_back.then_some(Failure {
+    let handled = handle(&run, &rules, &record.body).await;
+    matches!(handled, Handled::GiveBack(_)).then_some(Failure {
         item_identifier: record.message_id,
     })
 }

@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt;
 
-use crate::engine::{Run, limit};
+use crate::engine::{OutOfTime, Run, limit};
 use crate::event::{self, Rules, Wanted};
 use crate::ledger::Stop;
 use crate::message::Body;
@@ -26,11 +26,17 @@ pub enum Handled {
     GiveBack(Stop),
 }
 
-/// Works one message. `rules.origin` is the queue's id of it: the identity of a raw message without one of its own.
+/// Works one message, dropped when the run's time is over: its effects have limits of their own that end before.
+/// `rules.origin` is the queue's id of it: the identity of a raw message without one of its own.
 pub async fn handle(run: &Run, rules: &Rules, body: &str) -> Handled {
     // A panic is a fault of this message alone, which becomes a dead letter in the end.
-    let understood = AssertUnwindSafe(understood(run, rules, body)).catch_unwind().await;
-    match understood.unwrap_or_else(|panic| Err(Stop::Broken(words(&*panic)).into())) {
+    let understood = AssertUnwindSafe(understood(run, rules, body)).catch_unwind();
+    let understood = match tokio::time::timeout(run.left(), understood).await {
+        Ok(Ok(understood)) => understood,
+        Ok(Err(panic)) => Err(Stop::Broken(words(&*panic)).into()),
+        Err(_) => Err(Stop::from(OutOfTime).into()),
+    };
+    match understood {
         Ok(handled) => handled,
         Err(Trouble::Stop(stop)) => {
             tracing::warn!(message = rules.origin, why = %stop, "the message is given back");

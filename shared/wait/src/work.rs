@@ -45,8 +45,8 @@ pub struct Worker {
     sweep_every: Option<Duration>,
 }
 
-/// What became of the messages of a batch; none: its time was over.
-type Batch = Vec<Option<Handled>>;
+/// What became of the messages of a batch.
+type Batch = Vec<Handled>;
 
 impl Worker {
     /// A worker of the engine's queue. `rules` are those for raw messages; each takes the queue's id of the message as
@@ -170,25 +170,22 @@ impl Worker {
     }
 }
 
-/// Works one message and acknowledges it, unless it is to come again. None: its time was over.
-async fn work(engine: Engine, mut rules: Rules, delivery: Delivery) -> Option<Handled> {
+/// Works one message and acknowledges it, unless it is to come again.
+async fn work(engine: Engine, mut rules: Rules, delivery: Delivery) -> Handled {
     rules.origin.clone_from(&delivery.id);
     let run = Run::new(engine, LEASE);
-    let Ok(handled) = tokio::time::timeout(run.left(), handle(&run, &rules, &delivery.body)).await else {
-        tracing::error!(message = delivery.id, "the run's time is over: the message comes again");
-        return None;
-    };
+    let handled = handle(&run, &rules, &delivery.body).await;
     if !matches!(handled, Handled::GiveBack(_))
         && let Err(why) = run.engine().queue.acknowledge(&[delivery]).await
     {
         tracing::warn!(%why, "a message was not acknowledged: it comes again and is known to be over");
     }
-    Some(handled)
+    handled
 }
 
 fn told(done: Result<Batch, tokio::task::JoinError>, handled: &impl Fn(&Handled)) {
     match done {
-        Ok(batch) => batch.iter().flatten().for_each(handled),
+        Ok(batch) => batch.iter().for_each(handled),
         Err(why) => tracing::error!(%why, "the handling of a batch broke off: its messages come again"),
     }
 }
