@@ -12,7 +12,7 @@ use crate::notify::Told;
 use crate::queue::{Outgoing, Queue};
 use crate::record::Notified;
 use crate::start::Request;
-use crate::testing::{Bench, FaultyQueue, FaultyStore, ReadFault, SECOND, WriteFault, request, target};
+use crate::testing::{Bench, FaultyQueue, ReadFault, SECOND, WriteFault, request, target};
 use crate::wait::{Extra, Limit, Owed, Policy, Status};
 
 const TARGET: &str = "s3://bucket/key";
@@ -68,20 +68,6 @@ async fn first_message(bench: &Bench, request: &Request) -> Message {
 
 async fn record(bench: &Bench) -> (Record, Token) {
     bench.record(&target(TARGET)).await.unwrap()
-}
-
-fn faulty(bench: &Bench) -> (Arc<FaultyStore>, Run) {
-    let store = Arc::new(FaultyStore::new(bench.store.clone()));
-    (
-        store.clone(),
-        Run::new(
-            Engine {
-                store,
-                ..bench.engine()
-            },
-            bench.lease(),
-        ),
-    )
 }
 
 /// Begins a pass and kills it where it hangs.
@@ -204,7 +190,7 @@ async fn a_delay_longer_than_a_queue_takes_goes_by_hops() {
 async fn a_claim_that_took_effect_unanswered_is_known_by_its_put() {
     let bench = Bench::new();
     let message = first_message(&bench, &every_second("event-1")).await;
-    let (store, run) = faulty(&bench);
+    let (store, run) = bench.run_with_faults();
     store.writes([Some(WriteFault::Unanswered)]);
     assert_eq!(pass(&run, message).await.unwrap(), Passed::Again);
     assert_eq!((record(&bench).await.0.pass, bench.look.looked().len()), (1, 1));
@@ -214,7 +200,7 @@ async fn a_claim_that_took_effect_unanswered_is_known_by_its_put() {
 async fn a_claim_of_which_nothing_is_seen_is_the_same_put_again_and_its_late_first_try_bounces() {
     let bench = Bench::new();
     let message = first_message(&bench, &every_second("event-1")).await;
-    let (store, run) = faulty(&bench);
+    let (store, run) = bench.run_with_faults();
     store.writes([Some(WriteFault::Late), Some(WriteFault::Lost)]);
     assert_eq!(pass(&run, message).await.unwrap(), Passed::Again);
     let before = record(&bench).await;
@@ -227,7 +213,7 @@ async fn a_claim_of_which_nothing_is_seen_is_the_same_put_again_and_its_late_fir
 async fn a_read_without_an_answer_is_asked_again() {
     let bench = Bench::new();
     let message = first_message(&bench, &every_second("event-1")).await;
-    let (store, run) = faulty(&bench);
+    let (store, run) = bench.run_with_faults();
     store.writes([Some(WriteFault::Unanswered)]);
     store.reads([Some(ReadFault::Unavailable), Some(ReadFault::Unavailable)]);
     assert_eq!(pass(&run, message).await.unwrap(), Passed::Again);
@@ -238,7 +224,7 @@ async fn a_claim_that_cannot_be_settled_before_the_lease_ends_is_given_back() {
     let bench = Bench::new();
     let message = first_message(&bench, &every_second("event-1")).await;
     for reads in [None, Some(ReadFault::Unavailable)] {
-        let (store, run) = faulty(&bench);
+        let (store, run) = bench.run_with_faults();
         store.writes(std::iter::repeat_n(Some(WriteFault::Lost), 10_000));
         store.reads(std::iter::repeat_n(reads, 10_000));
         let stop = pass(&run, message.clone()).await.unwrap_err();
@@ -253,7 +239,7 @@ async fn a_claim_that_cannot_be_settled_before_the_lease_ends_is_given_back() {
 async fn a_denied_read_while_settling_gives_the_message_back() {
     let bench = Bench::new();
     let message = first_message(&bench, &every_second("event-1")).await;
-    let (store, run) = faulty(&bench);
+    let (store, run) = bench.run_with_faults();
     store.writes([Some(WriteFault::Lost)]);
     store.reads([Some(ReadFault::Denied)]);
     let stop = pass(&run, message).await.unwrap_err();
@@ -722,7 +708,7 @@ async fn writes_of_the_end_that_took_effect_unanswered_neither_lose_nor_repeat_t
         let bench = Bench::new();
         let message = first_message(&bench, &every_second("event-1")).await;
         bench.look.will_see([satisfied()]);
-        let (store, run) = faulty(&bench);
+        let (store, run) = bench.run_with_faults();
         store.writes(faults);
         assert_eq!(
             pass(&run, message).await.unwrap(),

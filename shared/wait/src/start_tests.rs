@@ -9,7 +9,7 @@ use crate::notify::Told;
 use crate::queue::Queue;
 use crate::record::Notified;
 use crate::target::Seen;
-use crate::testing::{Bench, FaultyStore, SECOND, WriteFault, request, target};
+use crate::testing::{Bench, SECOND, WriteFault, request, target};
 use crate::wait::Status;
 
 const TARGET: &str = "s3://bucket/key";
@@ -72,15 +72,6 @@ fn later() -> Told {
     }
 }
 
-fn faulty(bench: &Bench) -> (Arc<FaultyStore>, Run) {
-    let store = Arc::new(FaultyStore::new(bench.store.clone()));
-    let engine = crate::Engine {
-        store: store.clone(),
-        ..bench.engine()
-    };
-    (store, Run::new(engine, bench.lease()))
-}
-
 #[tokio::test]
 async fn a_new_target_gets_a_record_and_its_first_message_at_once() {
     let bench = Bench::new();
@@ -105,7 +96,7 @@ async fn a_start_costs_one_put_and_no_read() {
 #[tokio::test]
 async fn a_create_that_took_effect_unanswered_is_known_by_its_put() {
     let bench = Bench::new();
-    let (store, run) = faulty(&bench);
+    let (store, run) = bench.run_with_faults();
     store.writes([Some(WriteFault::Unanswered)]);
     let started = start(&run, &request(TARGET, "event-1")).await.unwrap();
     created(&started);
@@ -116,7 +107,7 @@ async fn a_create_that_took_effect_unanswered_is_known_by_its_put() {
 #[tokio::test]
 async fn a_create_of_which_nothing_is_seen_is_the_same_put_again_and_its_late_first_try_bounces() {
     let bench = Bench::new();
-    let (store, run) = faulty(&bench);
+    let (store, run) = bench.run_with_faults();
     store.writes([Some(WriteFault::Late)]);
     let started = start(&run, &request(TARGET, "event-1")).await.unwrap();
     created(&started);
@@ -128,7 +119,7 @@ async fn a_create_of_which_nothing_is_seen_is_the_same_put_again_and_its_late_fi
 #[tokio::test]
 async fn a_request_without_permission_to_write_is_given_back_and_nothing_is_sent() {
     let bench = Bench::new();
-    let (store, run) = faulty(&bench);
+    let (store, run) = bench.run_with_faults();
     store.writes([Some(WriteFault::Denied)]);
     let stop = start(&run, &request(TARGET, "event-1")).await.unwrap_err();
     assert!(stop.to_string().contains("s3:PutObject"), "{stop}");

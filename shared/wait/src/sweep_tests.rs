@@ -8,7 +8,7 @@ use crate::message::Body;
 use crate::queue::MemoryQueue;
 use crate::start::Request;
 use crate::target::{Seen, Target};
-use crate::testing::{BEGINNING, Bench, FaultyQueue, FaultyStore, ReadFault, SECOND, WriteFault, request, target};
+use crate::testing::{BEGINNING, Bench, FaultyQueue, ReadFault, SECOND, WriteFault, request, target};
 use crate::wait::{OutcomeKind, Policy, Status};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -255,19 +255,10 @@ async fn a_queue_that_takes_nothing_ends_the_sweep_and_the_next_doubling_makes_i
     assert_eq!(swept(&bench).await.sent, 1);
 }
 
-fn behind(bench: &Bench) -> (Arc<FaultyStore>, Run) {
-    let store = Arc::new(FaultyStore::new(bench.store.clone()));
-    let engine = crate::Engine {
-        store: store.clone(),
-        ..bench.engine()
-    };
-    (store, Run::new(engine, bench.lease()))
-}
-
 #[tokio::test]
 async fn a_note_that_was_written_unanswered_lets_the_sweep_go_on_and_a_lost_one_ends_it() {
     let bench = Bench::new();
-    let (store, run) = behind(&bench);
+    let (store, run) = bench.run_with_faults();
     for _ in 0..2 {
         store.writes([Some(WriteFault::Lost)]);
         assert!(matches!(sweep(&run, false).await, Err(Stop::Store(_))));
@@ -281,7 +272,7 @@ async fn a_store_that_hangs_ends_the_sweep_in_time() {
     let bench = Bench::new();
     bench.start(&every_minute("s3://my-bucket/key", "origin-1")).await;
     bench.clock.advance(4 * MINUTE);
-    let (store, run) = behind(&bench);
+    let (store, run) = bench.run_with_faults();
     store.reads([Some(ReadFault::Hangs)]);
     assert!(matches!(sweep(&run, false).await, Err(Stop::Store(_))));
     store.writes([Some(WriteFault::Hangs)]);

@@ -96,6 +96,17 @@ impl Bench {
         Run::new(self.engine(), self.lease)
     }
 
+    /// The same behind a store that fails as it is told, and that store.
+    #[must_use]
+    pub fn run_with_faults(&self) -> (Arc<FaultyStore>, Run) {
+        let store = Arc::new(FaultyStore::new(self.store.clone()));
+        let engine = Engine {
+            store: store.clone(),
+            ..self.engine()
+        };
+        (store, Run::new(engine, self.lease))
+    }
+
     /// The lease of its runs.
     #[must_use]
     pub fn lease(&self) -> Duration {

@@ -231,6 +231,17 @@ pub enum OutcomeKind {
 }
 
 impl OutcomeKind {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Completed,
+        Self::Failed,
+        Self::FailedToStart,
+        Self::Vanished,
+        Self::Cancelled,
+        Self::GaveUp,
+        Self::CannotCheck,
+    ];
+
     /// The outcome word of the interface: a job that failed to start has failed.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -18,16 +18,6 @@ use matsu_wait::wait::{Extra, Limit, Outcome, OutcomeKind, Status};
 use matsu_wait::web::Roots;
 use serde_json::Value;
 
-const KINDS: [OutcomeKind; 7] = [
-    OutcomeKind::Completed,
-    OutcomeKind::Failed,
-    OutcomeKind::FailedToStart,
-    OutcomeKind::Vanished,
-    OutcomeKind::Cancelled,
-    OutcomeKind::GaveUp,
-    OutcomeKind::CannotCheck,
-];
-
 /// What texts of others are made of here.
 const PIECES: [&str; 24] = [
     "a",
@@ -123,7 +113,7 @@ impl Announcements {
             wait: self.text(),
             target: self.target(),
             outcome: Outcome {
-                kind: KINDS[self.below(KINDS.len())],
+                kind: OutcomeKind::ALL[self.below(OutcomeKind::ALL.len())],
                 limit,
                 reason: self.text(),
                 at: self.time(),
@@ -293,7 +283,7 @@ fn at_night() -> impl Iterator<Item = (Announcement, Here)> {
         ),
     ]
     .into_iter()
-    .zip(KINDS)
+    .zip(OutcomeKind::ALL)
     .map(|((target, limit, reason, status), kind)| {
         let announcement = Announcement {
             wait: "0123456789abcdef0123456789abcdef".to_owned(),

@@ -12,16 +12,6 @@ use crate::target::{Here, S3Object, Target, Until};
 use crate::testing::here;
 use crate::wait::{Extra, Limit, Outcome, OutcomeKind, Status};
 
-const KINDS: [OutcomeKind; 7] = [
-    OutcomeKind::Completed,
-    OutcomeKind::Failed,
-    OutcomeKind::FailedToStart,
-    OutcomeKind::Vanished,
-    OutcomeKind::Cancelled,
-    OutcomeKind::GaveUp,
-    OutcomeKind::CannotCheck,
-];
-
 /// Any target that can be read, and objects under keys of every kind.
 fn target() -> impl Strategy<Value = Target> {
     prop_oneof![
@@ -39,7 +29,7 @@ fn target() -> impl Strategy<Value = Target> {
 fn announcement() -> impl Strategy<Value = Announcement> {
     let reason = prop_oneof![4 => text(), 1 => long_text()];
     let limit = select(&[None, Some(Limit::Count), Some(Limit::Deadline)][..]);
-    let outcome = (select(&KINDS[..]), limit, reason, moment());
+    let outcome = (select(&OutcomeKind::ALL[..]), limit, reason, moment());
     let status = prop::option::of((text(), any::<Option<u8>>()));
     (target(), outcome, status, text(), any::<u32>(), moment()).prop_map(
         |(target, (kind, limit, reason, at), status, wait, passes, started_at)| Announcement {

@@ -1,38 +1,13 @@
 //! Copies of cluster snapshots: the same as of instances, by the API of clusters alone.
 
-use matsu_wait::job::{Begun, CopyRequest, CopySettings, Job, Jobs, PrepareError, RdsJobs, Tags};
-use matsu_wait::{Here, Target};
+use matsu_wait::Target;
+use matsu_wait::job::{Begun, CopyRequest, CopySettings, Job, Jobs, PrepareError, Tags};
 
+use crate::copies::{MADE, dr, here, jobs, of};
 use crate::scripted::{Answer, Server, answer, clusters_described, refused, silences, xml};
 
 const AUTOMATED: &str = "arn:aws:rds:ap-northeast-1:123456789012:cluster-snapshot:rds:aurora-main-2026-01-15-03-04";
 const MANUAL: &str = "arn:aws:rds:us-east-1:123456789012:cluster-snapshot:cs-1";
-const MADE: &str = "2026-01-15T23:59:59.500Z";
-
-fn here() -> Here {
-    Here {
-        region: Some("ap-northeast-1".to_owned()),
-        account: Some("123456789012".to_owned()),
-    }
-}
-
-fn dr() -> CopySettings {
-    CopySettings {
-        name: "{id}-dr".to_owned(),
-        ..CopySettings::default()
-    }
-}
-
-fn jobs(server: &Server, settings: CopySettings) -> RdsJobs {
-    RdsJobs::new(Some(server.aws("ap-northeast-1")), settings, here())
-}
-
-fn of(source: &str) -> CopyRequest {
-    CopyRequest {
-        source: source.to_owned(),
-        ..CopyRequest::default()
-    }
-}
 
 fn source(id: &str) -> Answer {
     clusters_described(&[&[

@@ -9,27 +9,27 @@ use crate::scripted::{Answer, Server, answer, described, refused, silences, xml}
 
 const AUTOMATED: &str = "arn:aws:rds:ap-northeast-1:123456789012:snapshot:rds:app-db-2026-01-15-03-04";
 const MANUAL: &str = "arn:aws:rds:us-east-1:123456789012:snapshot:manual-1";
-const MADE: &str = "2026-01-15T23:59:59.500Z";
+pub(crate) const MADE: &str = "2026-01-15T23:59:59.500Z";
 
-fn here() -> Here {
+pub(crate) fn here() -> Here {
     Here {
         region: Some("ap-northeast-1".to_owned()),
         account: Some("123456789012".to_owned()),
     }
 }
 
-fn jobs(server: &Server, settings: CopySettings) -> RdsJobs {
+pub(crate) fn jobs(server: &Server, settings: CopySettings) -> RdsJobs {
     RdsJobs::new(Some(server.aws("ap-northeast-1")), settings, here())
 }
 
-fn dr() -> CopySettings {
+pub(crate) fn dr() -> CopySettings {
     CopySettings {
         name: "{id}-dr".to_owned(),
         ..CopySettings::default()
     }
 }
 
-fn of(source: &str) -> CopyRequest {
+pub(crate) fn of(source: &str) -> CopyRequest {
     CopyRequest {
         source: source.to_owned(),
         ..CopyRequest::default()
