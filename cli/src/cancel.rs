@@ -9,7 +9,7 @@ use matsu_wait::work::LEASE;
 
 use crate::args::{Common, Output};
 use crate::failure::Failure;
-use crate::find::{self, Which};
+use crate::find::Which;
 use crate::report::Ending;
 use crate::say;
 use crate::session::Session;
@@ -29,9 +29,8 @@ pub(crate) async fn run(common: &Common, which: Which) -> Result<ExitCode, Failu
     let engine = session.engine().await?;
     let target = which.find(&session, &engine).await?.wait.target;
     let absent = || Failure::Absent(format!("{target} is not waited for"));
-    let record = match cancel(&Run::new(engine.clone(), LEASE), &target).await? {
-        Cancelled::Cancelled { .. } => find::read(&*engine.store, &target).await?.ok_or_else(absent)?,
-        Cancelled::Over(record) => *record,
+    let record = match cancel(&Run::new(engine, LEASE), &target).await? {
+        Cancelled::Cancelled(record) | Cancelled::Over(record) => record,
         Cancelled::Absent => return Err(absent()),
         Cancelled::Elsewhere { home } => return Err(Session::elsewhere(&target, &home)),
     };

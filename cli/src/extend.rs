@@ -11,7 +11,7 @@ use matsu_wait::work::LEASE;
 
 use crate::args::{self, Common, Output};
 use crate::failure::Failure;
-use crate::find::{self, Which};
+use crate::find::Which;
 use crate::progress::short;
 use crate::say;
 use crate::session::Session;
@@ -33,8 +33,8 @@ pub(crate) async fn run(common: &Common, args: ExtendArgs) -> Result<ExitCode, F
     session.check_store()?;
     let engine = session.engine().await?;
     let target = args.which.find(&session, &engine).await?.wait.target;
-    let (policy, deadline) = match extend(&Run::new(engine.clone(), LEASE), &target, args.by).await? {
-        Extended::Extended { policy, deadline, .. } => (policy, deadline),
+    let record = match extend(&Run::new(engine.clone(), LEASE), &target, args.by).await? {
+        Extended::Extended(record) => record,
         Extended::Over(record) => {
             let outcome = record.outcome.map_or("done", |outcome| outcome.kind.word());
             return Err(Failure::Absent(format!(
@@ -45,13 +45,16 @@ pub(crate) async fn run(common: &Common, args: ExtendArgs) -> Result<ExitCode, F
         Extended::Elsewhere { home } => return Err(Session::elsewhere(&target, &home)),
     };
     let now = engine.clock.now();
-    match (session.output, find::read(&*engine.store, &target).await?) {
-        (Output::Json, Some(record)) => say::json(&Shown::of(&record, now))?,
-        _ => say::result(format!(
-            "extended: {target} gives up in {} ({deadline:.0}) or after {} passes",
-            short(delay::until(deadline, now)),
-            policy.max_count
-        ))?,
+    match session.output {
+        Output::Json => say::json(&Shown::of(&record, now))?,
+        Output::Text => {
+            let deadline = record.wait.deadline();
+            say::result(format!(
+                "extended: {target} gives up in {} ({deadline:.0}) or after {} passes",
+                short(delay::until(deadline, now)),
+                record.wait.policy.max_count
+            ))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

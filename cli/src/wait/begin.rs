@@ -72,7 +72,7 @@ pub(crate) async fn withdraw<'a>(engine: &Engine, waits: &[(&'a Target, &Begun)]
             continue;
         }
         match cancel(&Run::new(engine.clone(), LEASE), target).await {
-            Ok(Cancelled::Cancelled { .. }) => cancelled.push(*target),
+            Ok(Cancelled::Cancelled(_)) => cancelled.push(*target),
             Ok(Cancelled::Over(_) | Cancelled::Absent | Cancelled::Elsewhere { .. }) => {}
             Err(why) => tracing::warn!(%target, %why, "the wait could not be cancelled: it goes on"),
         }

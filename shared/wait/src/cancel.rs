@@ -12,11 +12,8 @@ use crate::wait::{Outcome, OutcomeKind};
 /// What a cancel came to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cancelled {
-    /// The wait has ended as cancelled; that is announced when every run that may be alive has ended.
-    Cancelled {
-        /// The wait's id.
-        wait: String,
-    },
+    /// The wait has ended as cancelled, as this record says; that is announced when every run that may be alive has ended.
+    Cancelled(Box<Record>),
     /// It had ended before.
     Over(Box<Record>),
     /// Nothing is waited for there.
@@ -56,7 +53,7 @@ pub async fn cancel(run: &Run, target: &Target) -> Result<Cancelled, Stop> {
         match ledger::put(run, Some(&stands.token), &done).await? {
             Put::Written { token, .. } => {
                 ledger::remind(run, &done, token, a_lease).await?;
-                return Ok(Cancelled::Cancelled { wait: done.wait.id });
+                return Ok(Cancelled::Cancelled(Box::new(done)));
             }
             Put::Other(None) => return Ok(Cancelled::Absent),
             Put::Other(Some(other)) => stands = *other,

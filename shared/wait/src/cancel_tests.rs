@@ -3,7 +3,7 @@ use matsu_lock::Clock;
 use super::*;
 use crate::message::{Body, Message};
 use crate::target::Seen;
-use crate::testing::{Bench, FaultyQueue, FaultyStore, SECOND, WriteFault, request, target};
+use crate::testing::{Bench, FaultyQueue, SECOND, WriteFault, request, target};
 use crate::wait::{OutcomeKind, Status};
 
 const TARGET: &str = "s3://my-bucket/key";
@@ -26,8 +26,11 @@ async fn cancelled(bench: &Bench) -> Cancelled {
 async fn a_cancelled_wait_is_announced_after_a_lease_and_never_looked_at_again() {
     let bench = pending().await;
     let (before, token) = bench.record(&target(TARGET)).await.unwrap();
-    assert_eq!(cancelled(&bench).await, Cancelled::Cancelled { wait: before.wait.id });
+    let Cancelled::Cancelled(done) = cancelled(&bench).await else {
+        panic!("it is cancelled");
+    };
     let (record, seen) = bench.record(&target(TARGET)).await.unwrap();
+    assert_eq!((&*done, &done.wait.id), (&record, &before.wait.id));
     assert_eq!((record.state, record.pass), (State::Done, 3));
     assert_eq!(record.parent, Some(token));
     assert!(!record.is_over());
@@ -71,13 +74,10 @@ async fn a_cancel_that_died_before_its_message_is_made_good_by_the_next_one() {
 #[tokio::test]
 async fn a_cancel_whose_answer_was_lost_is_settled_and_not_done_twice() {
     let bench = pending().await;
-    let store = std::sync::Arc::new(FaultyStore::new(bench.store.clone()));
+    let (store, run) = bench.run_with_faults();
     store.writes([Some(WriteFault::Unanswered)]);
-    let mut engine = bench.engine();
-    engine.store = store;
-    let run = Run::new(engine, bench.lease());
     let answer = cancel(&run, &target(TARGET)).await.unwrap();
-    assert!(matches!(answer, Cancelled::Cancelled { .. }), "{answer:?}");
+    assert!(matches!(answer, Cancelled::Cancelled(_)), "{answer:?}");
     bench.until_quiet(120 * SECOND).await;
     assert_eq!(bench.notify.taken().len(), 1);
 }

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-
 use crate::duration;
 use crate::engine::Run;
 use crate::ledger::{self, Put, Stop};
@@ -14,15 +12,8 @@ use crate::wait::Policy;
 /// What an extension came to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Extended {
-    /// The wait goes on under the new policy.
-    Extended {
-        /// The wait's id.
-        wait: String,
-        /// The policy.
-        policy: Policy,
-        /// When its breaker by time opens.
-        deadline: Timestamp,
-    },
+    /// The wait goes on under the new policy, as this record says.
+    Extended(Box<Record>),
     /// It has ended; nothing was done.
     Over(Box<Record>),
     /// Nothing is waited for there.
@@ -60,15 +51,10 @@ pub async fn extend(run: &Run, target: &Target, by: Duration) -> Result<Extended
         longer.wait.policy = lengthened(&record.wait.policy, by);
         match ledger::put(run, Some(&stands.token), &longer).await? {
             Put::Written { token, .. } => {
-                let extended = Extended::Extended {
-                    wait: longer.wait.id.clone(),
-                    policy: longer.wait.policy.clone(),
-                    deadline: longer.wait.deadline(),
-                };
                 let count = longer.pass.saturating_add(1);
-                let next = ledger::timer(longer.wait, count, token, run.engine().random.id());
+                let next = ledger::timer(longer.wait.clone(), count, token, run.engine().random.id());
                 ledger::send(run, next, a_lease, now).await?;
-                return Ok(extended);
+                return Ok(Extended::Extended(Box::new(longer)));
             }
             Put::Other(None) => return Ok(Extended::Absent),
             Put::Other(Some(other)) => stands = *other,

@@ -1,3 +1,4 @@
+use jiff::Timestamp;
 use matsu_lock::Clock;
 
 use super::*;
@@ -28,11 +29,10 @@ async fn an_extended_wait_goes_on_past_its_old_deadline_and_count() {
     let bench = Bench::new();
     bench.start(&short()).await;
     bench.turn().await;
-    let Extended::Extended { policy, deadline, .. } =
-        extend(&bench.run(), &target(TARGET), 100 * SECOND).await.unwrap()
-    else {
+    let Extended::Extended(longer) = extend(&bench.run(), &target(TARGET), 100 * SECOND).await.unwrap() else {
         panic!("it is extended");
     };
+    let (policy, deadline) = (&longer.wait.policy, longer.wait.deadline());
     assert_eq!((policy.timeout, policy.max_count), (130 * SECOND, 13));
     let (record, _) = bench.record(&target(TARGET)).await.unwrap();
     assert_eq!((record.pass, record.wait.deadline()), (1, deadline));
